@@ -38,6 +38,7 @@ $(OLDEST)/.installed: pyproject.toml tests/oldest.py
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/python tests/plain_language.py
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy

@@ -173,7 +173,7 @@ def coded(rows: np.ndarray, atoms: np.ndarray, sparsity: int) -> np.ndarray:
 
 def coded_up_to(rows: np.ndarray, atoms: np.ndarray, left: float, most: int) -> np.ndarray:
     """The same with as many atoms a row as leave no more than this squared length, at most ``most``."""
-    enough = matching_pursuit(rows, atoms, most).left <= left
+    enough = matching_pursuit(rows, atoms, most).residuals <= left
     needed = np.where(enough.any(axis=1), enough.argmax(axis=1), most)
     found = np.zeros_like(rows)
     for k in np.unique(needed[needed > 0]):

@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from latentia.communities import MixedMembershipBlockModel, block_model
-from latentia.communities._fit import _SETTLING
+from latentia.communities._fit import _FINAL_STEPS
 from latentia.communities._model import Communities
-from latentia.communities._refine import mixed_memberships
+from latentia.communities._refine import fit_mixed_memberships
 from latentia.datasets import planted
 from latentia.deep import SparseNetwork, _units
 from latentia.ica import TensorICA
@@ -65,11 +65,11 @@ def separable(seed: int) -> Case:
         lambda model: float((recovery_errors(model.components_, world.components, "l2") / lengths).mean()),
         lambda found, *given: world.components,
         world.X,
-        at=(Table, "means"),
+        at=(Table, "average_members"),
     )
 
     def limit() -> Any:
-        with patch.object(SeparableNMF, "_outside", lambda *given: np.inf):
+        with patch.object(SeparableNMF, "_measure_outside", lambda *given: np.inf):
             return one.limit()
 
     return replace(one, limit=limit)
@@ -98,8 +98,10 @@ def memberships(sampled: bool) -> Callable[[int], Case]:
         truth = Communities(world.memberships, world.connectivity, world.activity, world.activity)
 
         def start(found: Any, ends: Any, *given: Any) -> Any:
-            options: dict[str, Any] = {"races": 1, "most": _SETTLING}
-            return replace(found, mixed=mixed_memberships(ends, truth, found.shape, world.dirichlet, "auto", **options))
+            options: dict[str, Any] = {"races": 1, "max_steps": _FINAL_STEPS}
+            return replace(
+                found, mixed=fit_mixed_memberships(ends, truth, found.shape, world.dirichlet, "auto", **options)
+            )
 
         def error(model: Any) -> float:
             found = model if isinstance(model, np.ndarray) else model.memberships_

@@ -9,8 +9,9 @@ from scipy import sparse
 
 from latentia.datasets import planted
 from latentia.likelihood import refine
-from latentia.matrices._refine import PairUpdate, over_pairs
-from latentia.matrices.factored import Factored, total_distance
+from latentia.matrices._refine import PairUpdate, make_e_step
+from latentia.matrices.factored import LowRankProduct, total_distance
+from latentia.papers.matrices import recover_by_bins
 
 # The notes' settings: words, rank, base frequencies, pairs a word. The contrast reproduces their rank-one column: with
 # Exponential(1) draws as printed it does at rank 2, and at higher rank only with the draws to the power 1.7.
@@ -32,7 +33,7 @@ def marginals(counts: Any) -> np.ndarray:
 
 def l1(left: np.ndarray, core: np.ndarray, data: planted.PlantedPairs) -> float:
     """l1 error of max(left core left^T, 0), scaled to sum to one."""
-    model = Factored(left, core, np.zeros(len(left)))
+    model = LowRankProduct(left, core, np.zeros(len(left)))
     return total_distance(model, data, (1 / float(model.row_sums().sum()), 1.0))
 
 
@@ -54,6 +55,15 @@ def scaled_svd(counts: Any, data: Any, rank: int) -> float:
     return l1(root[:, None] * vectors, np.diag(values), data)
 
 
+def binned(counts: Any, data: Any, rank: int, **constants: Any) -> float:
+    """l1 error of Algorithm 1, with `ProbabilityMatrix`'s lower limit of entries where words outside all bins have one."""
+    left, core, _ = recover_by_bins(counts, rank, **constants)
+    limit = np.sqrt(0.1) * marginals(counts) * constants.get("rank_one_outside", True)
+    model = LowRankProduct(left, np.diag(core), limit)
+    total = float(model.row_sums().sum())
+    return total_distance(model, data, (1 / total if total > 0 else 1.0, 1.0))
+
+
 def top_pairs(table: Any, rank: int) -> tuple[np.ndarray, np.ndarray]:
     from scipy.sparse.linalg import eigsh
 
@@ -67,5 +77,5 @@ def plsa(counts: Any, data: Any, rank: int, pseudo_counts: float, steps: int = 1
     both = sparse.csr_array(counts + counts.T)
     pseudo = 2 * pseudo_counts * len(r) / rank * r
     update = PairUpdate((start / start.sum(axis=0)).T, np.eye(rank) / rank, pseudo)
-    p, w = refine(update, over_pairs(both, n_jobs=2), steps).values
+    p, w = refine(update, make_e_step(both, n_jobs=2), steps).values
     return l1(p.T, w.reshape(rank, rank), data)

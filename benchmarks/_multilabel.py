@@ -38,7 +38,8 @@ from latentia.metrics import (
 )
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.multilabel._features import features, inverse_document_frequency
-from latentia.multilabel.moments import LabelledSums, frequent_words
+from latentia.multilabel.moments import DocumentCounts, frequent_words
+from latentia.papers.multilabel import learn_labelled_topics, score_labels
 from latentia.passes import Blocks, accumulate, write_cache
 
 _N_TOPICS = 100
@@ -179,16 +180,10 @@ class Counted:
         entries, b, size = self._frequent(s), s.coordinates.shape[1], np.dtype(s.dtype).itemsize
         return self._gather(entries, b, size) + self._collect(entries, b, size) + self._cubes(b, 4)
 
-    def _OccurrenceCubes(self, s: Any) -> Work:  # noqa: N802
-        b = s.coordinates.shape[1]
-        return self._gather(self._frequent(s), b) + self._cubes(b, 8)
-
     def _TopicMoments(self, s: Any) -> Work:  # noqa: N802
         entries, k, size = self._frequent(s), s.directions.shape[1], s.directions.itemsize
-        work = self._gather(entries, k, size) + self._collect(self.marks, k, size)
-        if s.words:
-            work += self._collect(self.words, k, size)
-        return work if s.diagonal else work + _by_size(size, 2e-9 * entries * k, 0.0)
+        work = self._gather(entries, k, size) + self._collect(self.marks, k, size) + self._collect(self.words, k, size)
+        return work + _by_size(size, 2e-9 * entries * k, 0.0)
 
     def _LabelsToWords(self, s: Any) -> Work:  # noqa: N802
         k = s.columns.shape[1]
@@ -258,7 +253,7 @@ class PassClock:
         several = statistics if isinstance(statistics, Sequence) else [statistics]
         clocked = [Clocked(s) if hasattr(s, "add_tasks") else s for s in several]
         sums = accumulate(blocks, clocked if several is statistics else clocked[0], *arguments, **options)
-        if isinstance(sums, LabelledSums):
+        if isinstance(sums, DocumentCounts):
             self._counted = Counted(sums.n_rows, sums.powers[0], sums.label_counts.sum(), sums.document_frequency)
         self._last = _now()
         self._note(clocked, self._last - start)
@@ -297,9 +292,10 @@ class Job:
     path, cache : str
         File or cache of the training data, and folder for the cache of a file.
     k : int
-    model : {"moments", "leml"}
+    model : {"moments", "paper", "leml"}
     options : dict
-        Of `MomentMultiLabelClassifier`; of `LowRankSquaredLoss`, with ``weighted`` for tf-idf features.
+        Of `MomentMultiLabelClassifier`; of `learn_labelled_topics`; of `LowRankSquaredLoss`, with ``weighted`` for tf-idf
+        features.
     test, test_cache : str
         Measure AUC on these data.
     predict : bool
@@ -328,7 +324,7 @@ def fit_apart(job: Job) -> dict[str, Any]:
 
 def run(job: Job) -> dict[str, Any]:
     """Fit in this process: seconds, memory, stages, and what else the job asks for."""
-    fit = _fit_moments if job.model == "moments" else _fit_leml
+    fit = {"moments": _fit_moments, "paper": _fit_paper, "leml": _fit_leml}[job.model]
     blocks = Blocks.from_files(job.path, cache=job.cache)
     _warm(fit, job, blocks)
     clock, watch, before = PassClock(), Peak(), anonymous_mb()
@@ -366,6 +362,26 @@ class Weighted:
 
     def decision_function(self, X: Any) -> np.ndarray:
         return self.model.decision_function(features(X, self.weights))
+
+
+@dataclass(frozen=True)
+class PaperTopics:
+    """Topics of Algorithm 1 as printed, which predict by their posterior with eta = .001."""
+
+    weights: np.ndarray
+    words: np.ndarray
+    labels: np.ndarray
+
+    @classmethod
+    def fit(cls, X: Any, Y: Any, k: int, **options: Any) -> PaperTopics:
+        return cls(*learn_labelled_topics(X, Y, k, **options))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        return score_labels(X, self.weights, self.words, self.labels, threshold=0.001)
+
+
+def _fit_paper(blocks: Blocks, k: int, options: dict[str, Any]) -> PaperTopics:
+    return PaperTopics.fit(blocks.table(), labels_of(blocks), k, **options)
 
 
 def _fit_leml(blocks: Blocks, k: int, options: dict[str, Any]) -> LowRankSquaredLoss | Weighted:

@@ -38,8 +38,8 @@ from latentia.noisyor import NoisyOr
 from latentia.noisyor.inference import Network
 from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from latentia.topics._by_moments import TopicShares
 from latentia.topics._sampling import sample_topics
+from latentia.topics._tensor_moments import TopicShares
 
 MOST = 1.15  # error over the limit beyond which a family needs a reason
 _CHAIN = "startprob", "transmat", "emissionprob"

@@ -94,10 +94,10 @@ class AsSeen(Memberships):
     def squares(self, rows: np.ndarray) -> np.ndarray:
         return self.shares[rows].T @ self.shares[rows]
 
-    def disturbed(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
+    def perturb_squares(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
         return np.zeros_like(second)
 
-    def applied(self, coefficients: np.ndarray) -> np.ndarray:
+    def apply_squares(self, coefficients: np.ndarray) -> np.ndarray:
         return self.shares * (self.shares @ coefficients)[:, None]
 
 
@@ -172,10 +172,10 @@ def measured(cell: Cell, seed: int) -> dict[str, np.ndarray] | None:
     formula, coefficients = "~ few + first + second", one.coefficients[:, true]
     cover = holds(model.effects(one.X, formula, table, **options), coefficients, own)
     design = np.column_stack([np.ones(len(one.cluster)), one.covariates])
-    plain = AsSeen(model._plugged_in(one.X))
+    plain = AsSeen(model._plug_in_shares(one.X))
     facts = {"terms": [], "components": [], "n_rows": 0, "n_clusters": 0, "n_left_out": 0, "component_errors": False}
     seen = least_squares(design, plain, plain.known, one.cluster)
-    plug_in = holds(Effects.of(seen, LEVEL, **facts, nouns=("", "", "")), coefficients, own)
+    plug_in = holds(Effects.from_estimates(seen, LEVEL, **facts, nouns=("", "", "")), coefficients, own)
     rng = np.random.default_rng(10**6 + seed)
     others = rng.permutation(one.cluster.max() + 1)[one.cluster] * cell.cluster
     moved = {name: column[others] for name, column in table.items()}

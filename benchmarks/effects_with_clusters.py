@@ -33,10 +33,10 @@ class Exact(Memberships):
     def squares(self, rows: np.ndarray) -> np.ndarray:
         return self.shares[rows].T @ self.shares[rows]
 
-    def applied(self, coefficients: np.ndarray) -> np.ndarray:
+    def apply_squares(self, coefficients: np.ndarray) -> np.ndarray:
         return self.shares * (self.shares @ coefficients)[:, None]
 
-    def disturbed(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
+    def perturb_squares(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
         return error @ second + second @ error.T
 
 

@@ -133,7 +133,7 @@ def slow(seeds: range) -> Iterator[dict[str, Any]]:
         rough = SphericalGaussianMixture(4, refine=0, n_splits=0).fit(X)
         model = SphericalGaussianMixture(4, n_splits=0).fit(X)
         start = SphericalMixtureUpdate(rough.means_, rough.weights_, rough.variance_, floor=1e-3)
-        truth = start.at(means, np.bincount(labels, minlength=4) / len(labels), np.ones(4))
+        truth = start.move_to(means, np.bincount(labels, minlength=4) / len(labels), np.ones(4))
         yield _slow_row("Gaussians", seed, start, truth, Blocks.from_array(X), len(model.refinement_), model.score(X))
         chance = np.clip(0.5 + 0.11 * rng.standard_normal((3, 18)), 0.05, 0.95)
         labels = rng.choice(3, 8000)

@@ -73,8 +73,9 @@ def main() -> None:
         of("pairs, 2,000 words", lambda **kw: ProbabilityMatrix(5, **kw), first, new, first + new, "marginals_")
     )
     X = planted.noisy_or_network(60, 5, leak=0.02, random_state=10).sample(n, 11).X
-    causes = {"n_partitions": 1, "corrections": 1}
-    rows.append(of("causes, 60 findings", lambda **kw: NoisyOr(5, **causes, **kw), X[:-NEW], X[-NEW:], X, "weights_"))
+    rows.append(
+        of("causes, 60 findings", lambda **kw: NoisyOr(5, corrections=1, **kw), X[:-NEW], X[-NEW:], X, "weights_")
+    )
     X = planted.topic_corpus(n, n_topics=10, n_words=1000, length=40, random_state=10).counts
     columns = {"embedding": "projection"}
     rows.append(

@@ -15,7 +15,7 @@ import warnings
 
 import numpy as np
 from _common import report
-from _matrices import TABLE, plain_svd, plsa, rank_one, scaled_svd
+from _matrices import TABLE, binned, plain_svd, plsa, rank_one, scaled_svd
 from threadpoolctl import threadpool_limits
 
 from latentia.datasets import planted
@@ -34,7 +34,7 @@ def errors(m: int, rank: int, base: str, ratio: int, power: float, seed: int) ->
         "rank_one": rank_one(counts, data),
         "svd": plain_svd(counts, data, rank),
         "scaled_svd": scaled_svd(counts, data, rank),
-        "binned": own(method="binned").l1_distance(data),
+        "binned": binned(counts, data, rank),
         "plsa": plsa(counts, data, rank, 0.0),
         "map_plsa": plsa(counts, data, rank, 1.0),
         "shrink": shrunk.l1_distance(data),

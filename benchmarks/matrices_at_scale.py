@@ -75,7 +75,7 @@ def run_task(task: str, path: Path, size: int) -> None:
         run = timed(lambda: ProbabilityMatrix(10, n_jobs=2).fit_pairs(path, size))
         sorting = moved_by_sorting(len(np.load(path, mmap_mode="r")))
         bandwidth = max(rates.copy, rates.triad)
-        values = (run.value.marginals_, run.value._matrix.factored.left, run.value._matrix.factored.core)
+        values = (run.value.marginals_, run.value._matrix.factored.factor, run.value._matrix.factored.core)
         np.savez(path.with_suffix(".model.npz"), *values)
         out = {"wall_s": run.wall, "cpu_s": run.cpu, "kept": run.value.n_kept_}
         out |= {"counting_s": counting.wall, "counting_cpu_s": counting.cpu, "counting_gbyte": sorting}
@@ -98,18 +98,18 @@ def run_task(task: str, path: Path, size: int) -> None:
         model = runs[0].value
         extra = {"kept": model.n_kept_, "expected": float(model.evidence_.component_errors[0])}
         np.savez(
-            path.with_suffix(".model.npz"), model.marginals_, model._matrix.factored.left, model._matrix.factored.core
+            path.with_suffix(".model.npz"), model.marginals_, model._matrix.factored.factor, model._matrix.factored.core
         )
     walls, cpus = np.median([r.wall for r in runs]), np.median([r.cpu for r in runs])
     print(json.dumps({"wall_s": float(walls), "cpu_s": float(cpus), "memory": peak(), **extra}))
 
 
 def l1(path: Path, data: planted.PlantedPairs) -> float:
-    from latentia.matrices.factored import Factored, total_distance
+    from latentia.matrices.factored import LowRankProduct, total_distance
 
     with np.load(path.with_suffix(".model.npz")) as file:
         r, left, core = (file[name] for name in file.files)
-    model = Factored(left, core, np.sqrt(0.1) * r)
+    model = LowRankProduct(left, core, np.sqrt(0.1) * r)
     return total_distance(model, data, (1 / float(model.row_sums(2).sum()), 1.0), 2)
 
 

@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.decomposition import NMF
 
 from latentia.matrices import ProbabilityMatrix
-from latentia.matrices._ordered import discounts_of
+from latentia.matrices._ordered import estimate_discounts
 from latentia.moments import split_counts
 
 RANKS = (30, 100)
@@ -36,7 +36,7 @@ def nats(rest: Any, chance: np.ndarray) -> float:
 
 
 def kneser_ney(known: Any, rest: Any) -> float:
-    discounts, cells = discounts_of(known), rest.tocoo()
+    discounts, cells = estimate_discounts(known), rest.tocoo()
     assert discounts is not None
     i, j = cells.coords
     given = sparse.csr_array(

@@ -20,17 +20,14 @@ from typing import Any
 
 import numpy as np
 from _common import DATA, report, timed
-from _multilabel import fit_leml, labels_of, ranking, workplace
+from _multilabel import PaperTopics, fit_leml, labels_of, ranking, workplace
 
 from latentia.metrics import propensities
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.passes import Blocks
 
 LEML = "LEML-like"
-PAPER = {"moments": "paper", "head": "bayes", "eta": 0.001}
 MODELS: dict[str, dict[str, Any]] = {
-    "paper, polar": PAPER | {"decomposition": "polar"},
-    "paper, power": PAPER | {"decomposition": "power"},
     "moment head": {"head": "ridge"},
     "bayes": {"head": "bayes"},
     "bayes, refine=3": {"head": "bayes", "refine": 3},
@@ -61,13 +58,14 @@ class Popularity:
 
 def tasks(X: Any, Y: Any, k: int, quick: bool) -> dict[str, Callable[[], Any]]:
     """Fits by name."""
-    models = {name: options for name, options in MODELS.items() if not (quick and name.endswith("power"))}
+    methods = ("polar",) if quick else ("polar", "power")
+    paper = {f"paper, {method}": lambda method=method: PaperTopics.fit(X, Y, k, method=method) for method in methods}
     ours = {
         name: lambda options=options: MomentMultiLabelClassifier(k, n_jobs=2, **options).fit(X, Y)
-        for name, options in models.items()
+        for name, options in MODELS.items()
     }
     peers = {name: lambda options=options: fit_leml(X, Y, k, **options) for name, options in PEERS.items()}
-    return ours | peers | {"popularity": lambda: Popularity(Y)}
+    return paper | ours | peers | {"popularity": lambda: Popularity(Y)}
 
 
 def compare(name: str, folder: Path, ks: list[int], repeats: int, quick: bool) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ from _nmf_exact import TINY, Instance, rank_three_instances
 
 from latentia.datasets.instances import euclidean_distance_matrix, hardness_gadget, polygon_slack_matrix
 from latentia.nmf.exact._rational import as_rational, rank_of
-from latentia.nmf.exact._reduce import reduced
+from latentia.nmf.exact._reduce import reduce_matrix
 from latentia.nmf.exact._results import Factorization, Impossible
 from latentia.nmf.exact._search import Search
 from latentia.nmf.exact.exact_nmf import exact_nmf, nonnegative_rank
@@ -73,7 +73,7 @@ def gadgets(sizes: range) -> list[dict[str, Any]]:
             row["right"] += isinstance(done.value, Impossible if shift > 0 else Factorization) and checked.value
             row["seconds"] = max(row["seconds"], done.wall)
             row["seconds_to_verify"] = max(row["seconds_to_verify"], checked.wall)
-        core = reduced(as_rational(M)).core
+        core = reduce_matrix(as_rational(M)).core
         row["residual_in_floats"] = Search(core, rank_of(core)).run(3, 0.5).best.residual
         rows.append(row)
     return rows

@@ -33,7 +33,7 @@ WORLDS: dict[str, dict[str, Any]] = {
     "ill/middle": {"mixtures": "midpoints", "noise_kind": "middle", "condition": 1000},
     "ill/Gauss": {"mixtures": "dirichlet", "noise_kind": "gauss", "condition": 1000},
 }
-METHODS = ("spa", "farthest", "whitened", "spa-spa", "snpa", "xray", "smoothed", "auto")
+METHODS = ("spa", "farthest", "whitened", "spa-spa", "snpa", "auto")
 ASKED = {"well/middle": (0.2, "auto"), "ill/middle": (0.2, "auto"), "ill/Gauss": (0.1, "auto")}
 """Noise at which a method is to find 95% of the pure rows."""
 

@@ -67,9 +67,9 @@ def em(X: np.ndarray, m: int, seed: int, steps: int) -> Network:
     """The EM of `refine`, started at random: strengths uniform in [0, 1], priors 1 / m, leaks at half of the frequency."""
     rng = np.random.default_rng(seed)
     network = Network(-np.log1p(-rng.uniform(0, 0.95, (m, X.shape[1]))), np.full(m, 1 / m), X.mean(axis=0) / 2)
-    update = NoisyOrUpdate.of(network, max_weight=5.0, enumerate_all=m <= 12)
+    update = NoisyOrUpdate.from_network(network, max_weight=5.0, enumerate_all=m <= 12)
     found = refine(update, over(Blocks.from_array(X), -1), steps)
-    return update.at(*found.values).network
+    return update.move_to(*found.values).network
 
 
 def matched(strengths: np.ndarray, truth: np.ndarray, oracle: bool) -> np.ndarray:

@@ -2,8 +2,8 @@
 
     python benchmarks/noisy_or_at_scale.py [--quick]
 
-Counting: all triples of a partition of 150 findings over 200,000 rows, by `CountedAbsences.contracted` (which also takes
-logarithms and contracts) and by float32 matrix products, one a finding, medians of three. Fits: random networks with
+Counting: all triples of a partition of 150 findings over 200,000 rows, by the counter of `AbsenceCounts` and by float32
+matrix products, one a finding, medians of three. Fits: random networks with
 n = 300 and 900, m = 30, of a million rows, without EM, each in a process of its own; memory is its largest resident set.
 ``gwords``: words of 64 rows that are counted, among the rows of the rarest finding of each triple, and ``gflop`` of the
 contraction; ``bound_s`` is what both take at the rate of a population count on columns that are in the cache, and at that of
@@ -29,9 +29,10 @@ from noisy_or_recovery import errors
 
 from latentia.datasets import planted
 from latentia.noisyor import NoisyOr
-from latentia.noisyor.absences import CountedAbsences, PackedRows, Partition
-from latentia.noisyor.bits import count_pairs_of
-from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.noisyor.absences import AbsenceCounts, Partition, RowPacking
+from latentia.noisyor.bits import count_pairs_with
+from latentia.passes import Blocks, Folds, accumulate
+from latentia.system.threads import run_in_chunks
 
 FITS = ((300, 30), (900, 30))
 LIMITS = {300: (60, 2.0), 900: (75, None)}
@@ -47,7 +48,7 @@ def count_rate() -> float:
     def count(core: int) -> None:
         for _ in range(20):
             for i in range(100):
-                count_pairs_of(bits, i, tables[core])
+                count_pairs_with(bits, i, tables[core])
 
     with ThreadPoolExecutor(cores) as pool:
         seconds = min(timed(lambda: list(pool.map(count, range(cores)))).wall for _ in range(5))
@@ -71,10 +72,15 @@ def counting(n_rows: int) -> dict[str, Any]:
     n = 150
     X = planted.noisy_or_network(n, 20, leak=0.01).sample(n_rows).X
     partition = Partition(*np.array_split(np.random.default_rng(0).permutation(n), 3))
-    factors = [np.random.default_rng(1).standard_normal((len(part), 20)) for part in partition]
-    packed = accumulate(Blocks.from_array(X), PackedRows(n, RowGroups(4, 0)), -1)
-    counts = CountedAbsences(packed, n_jobs=-1)
-    counts.contracted(partition, factors, (0, 1, 2, 3))  # compiled, and pairs counted
+    packed = accumulate(Blocks.from_array(X), RowPacking(n, Folds(4, 0)), -1)
+    counts = AbsenceCounts(packed, n_jobs=-1).select(np.concatenate(partition))
+    end_a, end_b = len(partition.a), len(partition.a) + len(partition.b)
+
+    def by_bits() -> None:
+        count = counts.counter()
+        run_in_chunks(lambda first, last: [count(i, end_a, end_b, end_b) for i in range(first, last)], end_a, 1, -1)
+
+    by_bits()  # compiled
 
     def by_products() -> None:
         absent = (~X).astype(np.float32)
@@ -82,7 +88,7 @@ def counting(n_rows: int) -> dict[str, Any]:
         for i in partition.a:
             (absent[:, partition.b] * absent[:, [i]]).T @ right
 
-    tasks = {"bits": lambda: counts.contracted(partition, factors, (0, 1, 2, 3)), "products": by_products}
+    tasks = {"bits": by_bits, "products": by_products}
     seconds = {name: [] for name in tasks}
     for _ in range(3):
         for name, task in tasks.items():

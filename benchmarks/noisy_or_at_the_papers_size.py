@@ -39,7 +39,7 @@ from scipy.special import entr
 from sklearn.metrics import roc_auc_score
 
 from latentia.datasets.planted import NoisyOrTruth
-from latentia.likelihood import updated
+from latentia.likelihood import estimate_values
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._em import NoisyOrUpdate
 from latentia.noisyor.inference import Network, posteriors
@@ -162,7 +162,7 @@ def diagnosis(model: NoisyOr, truth: NoisyOrTruth, seed: int) -> dict[str, float
     ms = 1000 * (time.process_time() - start) / NEW
     best = posteriors(Network(truth.weights, truth.priors, truth.leak), new).probabilities
     auc, best_auc = (roc_auc_score(causes.ravel(), one.ravel()) for one in (found, best))
-    frequent, falls = np.argsort(-new.mean(axis=0), kind="stable")[:5], []
+    frequent, is_worse_than_promised = np.argsort(-new.mean(axis=0), kind="stable")[:5], []
     for row in new[:ASKED].astype(float):
         asked, given = np.full(len(row), np.nan), np.full(len(row), np.nan)
         before = entropy(model, asked)
@@ -170,8 +170,8 @@ def diagnosis(model: NoisyOr, truth: NoisyOrTruth, seed: int) -> dict[str, float
             number = model.ask(asked, 1)[0].number
             asked[number] = row[number]
         given[frequent] = row[frequent]
-        falls.append([before - entropy(model, asked), before - entropy(model, given)])
-    by_asking, by_frequency = np.mean(falls, axis=0)
+        is_worse_than_promised.append([before - entropy(model, asked), before - entropy(model, given)])
+    by_asking, by_frequency = np.mean(is_worse_than_promised, axis=0)
     return {"ms": ms, "auc": auc, "true auc": best_auc, "asked": by_asking, "frequent": by_frequency}
 
 
@@ -189,7 +189,7 @@ def peers(X: sparse.csr_array, truth: NoisyOrTruth, cpu: float, seed: int) -> di
         start = time.process_time()
         update = NoisyOrUpdate(begin(), np.full(n, 0.005), np.full(m, 0.007))
         while time.process_time() - start < cpu:
-            update = update.at(*updated(update, accumulate(Blocks.from_array(X), update)))
+            update = update.move_to(*estimate_values(update, accumulate(Blocks.from_array(X), update)))
         measures, _, _ = quality(-np.log1p(-update.strengths), truth)
         row |= {f"{name} found": measures["found"], f"{name} error": measures["error"]}
     return row

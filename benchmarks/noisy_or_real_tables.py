@@ -22,7 +22,7 @@ from _common import report, timed
 from latentia.exceptions import LatentiaError
 from latentia.likelihood import normalised, over
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._em import Configurations, NoisyOrUpdate, refined_network
+from latentia.noisyor._em import Configurations, NoisyOrUpdate, refine_network
 from latentia.noisyor.inference import Network
 from latentia.passes import Blocks
 
@@ -93,12 +93,12 @@ def random_start(train: np.ndarray, m: int, seed: int) -> Network:
     """Return the end of EM from strengths that are uniform in [0, .95], priors 1 / m and half of the frequencies as leaks."""
     strengths = np.random.default_rng(seed).uniform(0, 0.95, (m, train.shape[1]))
     start = Network(-np.log1p(-strengths), np.full(m, 1 / m), train.mean(axis=0) / 2)
-    return refined_network(start, over(Blocks.from_array(train), 1), "auto", max_weight=5.0).network
+    return refine_network(start, over(Blocks.from_array(train), 1), "auto", max_weight=5.0).network
 
 
 def log_likelihood(network: Network, rows: np.ndarray) -> float:
     """Return the mean over rows, in nats."""
-    configurations = Configurations.of(NoisyOrUpdate.of(network))
+    configurations = Configurations.enumerate(NoisyOrUpdate.from_network(network))
     return float(normalised(configurations.log_joint(rows, None), np.exp(configurations.log_prior))[1].mean())
 
 

@@ -25,7 +25,7 @@ from distributed import Client, LocalCluster
 from latentia.datasets import planted
 from latentia.moments.vectors import VectorMoments, column_moments, principal_coordinates
 from latentia.multilabel.moments import LabelsToWords
-from latentia.passes import Blocks, RowGroups, accumulate, on_cluster, write_cache
+from latentia.passes import Blocks, Folds, accumulate, on_cluster, write_cache
 
 SIMULATED = (4, 8, 16, 32)
 REPEATS = 5
@@ -55,7 +55,7 @@ def prepared(folder: Path, n_rows: int) -> list[tuple[str, Blocks, Any]]:
     coordinates, _ = principal_coordinates(numbers, 40, column_moments(numbers).mean, random_state=0)
     columns = np.random.default_rng(0).standard_normal((500, 100))
     return [
-        ("third moments", numbers, VectorMoments(coordinates, RowGroups())),
+        ("third moments", numbers, VectorMoments(coordinates, Folds())),
         ("words by labels", labels, LabelsToWords(columns, 5000)),
     ]
 

@@ -29,16 +29,20 @@ from threadpoolctl import threadpool_limits
 from latentia import LatentiaError, metrics
 from latentia.datasets import load_bible, planted, readers
 from latentia.datasets.planted import TopicModelTruth
+from latentia.moments import Cooccurrence
+from latentia.papers.topics import recover, recover_kl
 from latentia.passes import Blocks, row_groups
 from latentia.topics import AnchorTopics
 
 METHODS = {
-    "Recover": {"embedding": "projection", "recover": "inverse", "n_splits": 0},
-    "RecoverKL": {"embedding": "projection", "recover": "kl", "n_splits": 0},
+    "Recover": {"embedding": "projection", "n_splits": 0},
+    "RecoverKL": {"embedding": "projection", "n_splits": 0},
     "RecoverL2": {"embedding": "projection", "n_splits": 0},
     "default": {"n_splits": 0},
     "default, refine=3": {"n_splits": 0, "refine": 3},
 }
+PRINTED = {"Recover": recover, "RecoverKL": recover_kl}
+"""These take the anchors of the fit, and recover topics by the algorithm as printed."""
 SLOW = {"RecoverKL": 2000, "Gibbs": 10_000}
 K, V, LENGTH = 40, 3000, 150
 
@@ -65,8 +69,23 @@ def learn(name: str, counts, k: int) -> tuple[np.ndarray, float]:
     if name == "Gibbs":
         run = tomotopy_topics(counts, k, 200, 0.03)
         return run.value[0], run.cpu
-    run = timed(lambda: AnchorTopics(k, **METHODS[name]).fit(counts))
-    return run.value.components_, run.cpu
+    run = timed(lambda: topics_of_documents(name, counts, k))
+    return run.value, run.cpu
+
+
+def topics_of_documents(name: str, counts, k: int) -> np.ndarray:
+    model = AnchorTopics(k, **METHODS[name]).fit(counts)
+    if name not in PRINTED:
+        return model.components_
+    cooccurrence = Cooccurrence(Blocks.from_array(counts))
+    q = np.maximum(cooccurrence.product(np.eye(cooccurrence.size)), 0)
+    return printed_topics(name, q, model.anchors_)
+
+
+def printed_topics(name: str, q: np.ndarray, anchors: np.ndarray, **options: float) -> np.ndarray:
+    """Topics by an algorithm as printed, with negative entries set to zero."""
+    topics = np.maximum(PRINTED[name](q, anchors, **options)[0], 0)
+    return topics / topics.sum(axis=1, keepdims=True)
 
 
 def errors_against_size(truth: TopicModelTruth, corpus_name: str, sizes: list[int], seed: int) -> list[dict]:
@@ -89,7 +108,11 @@ def errors_against_size(truth: TopicModelTruth, corpus_name: str, sizes: list[in
         if "refine" in options:
             continue
         model = AnchorTopics(k, **options).fit_moments(exact, tol=1e-10)
-        errors = metrics.recovery_errors(model.components_, truth.topics)
+        topics = model.components_
+        if name in PRINTED:
+            precision = {"tolerance": 1e-12} if name == "RecoverKL" else {}
+            topics = printed_topics(name, exact, model.anchors_, **precision)
+        errors = metrics.recovery_errors(topics, truth.topics)
         rows.append(row(corpus_name, "infinite", name, errors, None))
     uniform = np.full_like(truth.topics, 1 / truth.topics.shape[1])
     rows.append(row(corpus_name, "any", "uniform topics", np.abs(uniform - truth.topics).sum(axis=1), None))

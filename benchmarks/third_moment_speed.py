@@ -20,8 +20,8 @@ import numpy as np
 from _common import report
 from threadpoolctl import threadpool_limits
 
-from latentia._threads import threads
 from latentia.moments import third_moment
+from latentia.system.threads import threads
 
 PAIRWISE = ["einsum_path", (0, 1), (0, 1)]
 

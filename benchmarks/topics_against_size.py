@@ -29,12 +29,14 @@ from topics_at_scale import Peak, anonymous_mb
 from latentia.datasets import planted
 from latentia.datasets.planted import TopicModelTruth
 from latentia.metrics import recovery_errors
+from latentia.moments import Cooccurrence
+from latentia.papers.topics import kl_weights, topics_from_weights
 from latentia.passes import Blocks, write_cache
 from latentia.topics import AnchorTopics
 
 K, V, SHARED, LENGTH, SLOW = 100, 15_000, 0.3, 80, 20_000
 METHODS: dict[str, dict[str, Any]] = {
-    "RecoverKL": {"embedding": "projection", "recover": "kl", "n_splits": 0},
+    "RecoverKL": {"embedding": "projection", "n_splits": 0},
     "RecoverL2": {"embedding": "projection", "n_splits": 0},
     "default": {"n_splits": 0},
 }
@@ -44,6 +46,16 @@ def truth() -> TopicModelTruth:
     model = planted.topic_model(K, V, random_state=77)
     background = np.random.default_rng(79).dirichlet(np.full(V, 0.5))
     return replace(model, topics=(1 - SHARED) * model.topics + SHARED * background)
+
+
+def kl_topics(blocks: Blocks, anchors: np.ndarray) -> np.ndarray:
+    """Topics by RecoverKL, on rows of Q whose columns are merged at random into 512."""
+    cooccurrence = Cooccurrence(blocks)
+    merged = np.zeros((V, 512))
+    merged[np.arange(V), np.random.default_rng(0).permutation(V) % 512] = 1.0
+    word_probabilities = cooccurrence.marginal()
+    rows = np.maximum(cooccurrence.product(merged), 0.0) / np.maximum(word_probabilities, 1e-300)[:, None]
+    return topics_from_weights(kl_weights(rows, rows[anchors]), word_probabilities)
 
 
 def gibbs(blocks: Blocks, seconds: float) -> tuple[np.ndarray, int]:
@@ -78,7 +90,8 @@ def fit_here(folder: str, name: str, seconds: float) -> None:
         if name == "tomotopy":
             topics, sweeps = gibbs(blocks, seconds)
         else:
-            topics = AnchorTopics(K, **METHODS[name]).fit(blocks).components_
+            model = AnchorTopics(K, **METHODS[name]).fit(blocks)
+            topics = kl_topics(blocks, model.anchors_) if name == "RecoverKL" else model.components_
         cpu = time.process_time() - began if name != "tomotopy" else seconds
         watch.done.set()
     errors = recovery_errors(topics, truth().topics)

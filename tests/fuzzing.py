@@ -197,7 +197,7 @@ def models():
     return [
         *worlds(),
         replace(topics, estimator=AnchorTopics(3, **given)),
-        replace(topics, estimator=AnchorTopics(3, recover="kl", refine=0)),
+        replace(topics, estimator=AnchorTopics(3, refine=0)),
         replace(by["SpectralLDA"], estimator=SpectralLDA([2, 3])),
         *(
             replace(clusters, estimator=SphericalGaussianMixture(3, covariance_type=kind))
@@ -209,7 +209,6 @@ def models():
         replace(labels, estimator=MomentMultiLabelClassifier(2, head="logistic")),
         replace(labels, estimator=MomentMultiLabelClassifier(2, topics=False), uses=labels.uses[:3], sums=()),
         replace(by["ProbabilityMatrix"], estimator=ProbabilityMatrix(2, symmetric=False)),
-        replace(by["ProbabilityMatrix"], estimator=ProbabilityMatrix(2, method="binned")),
         replace(by["ContrastiveComponents"], estimator=ContrastiveComponents(method="eq2")),
         replace(by["NoisyOr"], estimator=NoisyOr(None, prior=0.1)),
         World(RichComponents(), {"X": three}, ()),

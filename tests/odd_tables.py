@@ -56,7 +56,7 @@ UNUSABLE = {
     "one dimension": (lambda t: t[:, 0], "one dimension, of .* Reshape your data"),
     "three dimensions": (lambda t: t[None], "3 dimensions"),
     "nothing": (lambda t: [], "is empty: it has no rows"),
-    "None": (lambda t: None, "is None: a table"),
+    "None": (lambda t: None, "is None: expected a table"),
     "truth": (lambda t: True, "of type bool"),
 }
 """Each from a table of numbers, and a pattern of the error."""

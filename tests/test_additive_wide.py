@@ -14,7 +14,7 @@ from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.moments import WideSums
-from latentia.passes import Blocks, deal_by_content
+from latentia.passes import Blocks, assign_folds_by_content
 
 PIECES, OUTSIDE = 5, "new rows outside of the frame"
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -157,7 +157,7 @@ def test_sums_of_wide_tables_are_those_of_rows(width):
         total = None
         for rows in (slice(0, 150), slice(150, 260), slice(260, 400)):
             part = Blocks.from_array(table[rows])
-            sums = WideSums.of_blocks(part, 3, deal_by_content(part), 6, total)
+            sums = WideSums.from_blocks(part, 3, assign_folds_by_content(part), 6, total)
             total = sums if total is None else total.plus(sums)
         both.append(total)
     dense, thin = both
@@ -190,7 +190,7 @@ def test_what_cannot_be_kept_in_a_frame():
     first, second = clouds()[:2]
     with pytest.raises(LatentiaError, match="in different frames"):
         latentia.merge([added(SphericalGaussianMixture, [batch]) for batch in (first, second)])
-    with pytest.raises(LatentiaError, match="begin with a batch of 60"):
+    with pytest.raises(LatentiaError, match="expected at least 60 different rows"):
         added(SphericalGaussianMixture, [first[:20]])
     with pytest.raises(LatentiaError, match="Ask for 8 components fewer"):
         SphericalGaussianMixture(60).partial_fit(first)

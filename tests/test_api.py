@@ -24,7 +24,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import latentia
 from latentia import LatentiaError
-from latentia._base import Estimator
 from latentia._parameters import (
     SHARED,
     Anything,
@@ -37,9 +36,10 @@ from latentia._parameters import (
     Verbosity,
     check_parameters,
 )
-from latentia._records import undeclared
 from latentia.datasets import planted
 from latentia.evidence import Evidence
+from latentia.fitting.base import Estimator
+from latentia.fitting.records import find_undeclared
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
@@ -82,12 +82,12 @@ def test_weights_are_numbers_of_rows(case):
 @pytest.mark.parametrize(
     ("first", "said"),
     [
-        (-1.0, "is -1.0 at position 0: numbers of at least 0"),
-        (0.5, "is 0.5 at position 0. It says how often a row is there"),
-        (np.nan, "is nan at position 0: numbers of at least 0"),
-        (np.inf, "is inf at position 0: numbers of at least 0"),
-        (1e18, "adds up to .* are the most"),
-        (None, r"has shape \(49,\), and \(50,\) is needed"),
+        (-1.0, "is -1.0 at position 0; expected numbers of at least 0"),
+        (0.5, "is 0.5 at position 0; expected whole numbers of copies"),
+        (np.nan, "is nan at position 0; expected numbers of at least 0"),
+        (np.inf, "is inf at position 0; expected numbers of at least 0"),
+        (1e18, "adds up to .* expected at most"),
+        (None, r"has shape \(49,\); expected \(50,\)"),
         ("zero", "is zero for all rows"),
     ],
 )
@@ -482,8 +482,8 @@ class CountedBlocks(Blocks):
     def some_rows(self, most):
         return self.blocks.some_rows(most)
 
-    def group(self, groups, dealt):
-        return CountedBlocks(self.blocks.group(groups, dealt), self.reads)
+    def group(self, groups, folds):
+        return CountedBlocks(self.blocks.group(groups, folds), self.reads)
 
 
 @every
@@ -535,13 +535,13 @@ def test_the_expected_error_of_a_refined_fit_is_of_the_size_of_the_true_one(case
 
 @every
 def test_all_that_a_fit_keeps_is_checked_when_it_is_loaded(case):
-    assert undeclared(case.shared(n_splits=0)) == []
-    assert undeclared(refined(case)) == []
+    assert find_undeclared(case.shared(n_splits=0)) == []
+    assert find_undeclared(refined(case)) == []
 
 
 @pytest.mark.parametrize("number", range(len(models())), ids=lambda i: f"{models()[i].name}-{i}")
 def test_all_that_options_of_a_fit_leave_is_checked_when_it_is_loaded(number):
-    assert undeclared(fitted_world(number)) == []
+    assert find_undeclared(fitted_world(number)) == []
 
 
 # --- errors and warnings --------------------------------------------------------------------------------------------
@@ -614,7 +614,7 @@ def test_loading_builds_no_foreign_class(fitted, tmp_path):
         header["class"] = kind
         changed = arrays | {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
         np.savez(tmp_path / "evil.npz", **changed)
-        with pytest.raises(latentia.LatentiaError, match="does not have|damaged or of another version"):
+        with pytest.raises(latentia.LatentiaError, match="lacks|damaged"):
             latentia.load(tmp_path / "evil.npz")
 
 

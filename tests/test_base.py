@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from latentia import LatentiaError, LatentiaWarning
-from latentia._base import Estimator, fitted, fitting
 from latentia._parameters import Choice, Flag, Integer, Names, Number, OrNone, seed_of
 from latentia.exceptions import EvidenceWarning, warn
+from latentia.fitting.base import Estimator, fitted, fitting
 
 
 class Mean(Estimator):
@@ -42,21 +42,21 @@ class Mean(Estimator):
 @pytest.mark.parametrize(
     ("constraint", "good", "bad", "needed"),
     [
-        (Integer(1), [1, np.int64(7)], [0, True, 1.0, "1", None], "a whole number of at least 1 is needed"),
-        (Integer(0, 3), [0, 3], [4, -1], "a whole number from 0 to 3 is needed"),
-        (Number(0), [0.1, 5, np.float32(2)], [0, -1, np.nan, np.inf, True, "a", [1]], "a number above 0 is needed"),
-        (Number(0, 1, "low"), [0, 0.5], [1, -0.1], "a number of at least 0 and below 1 is needed"),
-        (Number(0, 1, "both"), [0, 1], [1.1], "a number of at least 0 and at most 1 is needed"),
+        (Integer(1), [1, np.int64(7)], [0, True, 1.0, "1", None], "expected a whole number of at least 1"),
+        (Integer(0, 3), [0, 3], [4, -1], "expected a whole number from 0 to 3"),
+        (Number(0), [0.1, 5, np.float32(2)], [0, -1, np.nan, np.inf, True, "a", [1]], "expected a number above 0"),
+        (Number(0, 1, "low"), [0, 0.5], [1, -0.1], "expected a number of at least 0 and below 1"),
+        (Number(0, 1, "both"), [0, 1], [1.1], "expected a number of at least 0 and at most 1"),
         (Choice("a", "b"), ["a"], ["c", 1, None, ["a"]], "use one of 'a', 'b'"),
-        (Flag(), [True, np.False_], [1, "yes", None], "True or False is needed"),
-        (OrNone(Integer(1)), [None, 2], [0, "x"], "a whole number of at least 1 is needed, or None"),
+        (Flag(), [True, np.False_], [1, "yes", None], "expected True or False"),
+        (OrNone(Integer(1)), [None, 2], [0, "x"], "expected a whole number of at least 1, or None"),
         (Names(), [["a"], np.array(["a"])], ["a", 5, None], "a sequence of names"),
     ],
 )
 def test_constraints(constraint, good, bad, needed):
     assert all(constraint.allows(value) for value in good)
     assert not any(constraint.allows(value) for value in bad)
-    assert needed in constraint.needed
+    assert needed in constraint.expectation
 
 
 def test_seeds():
@@ -69,7 +69,7 @@ def test_seeds():
 
 
 def test_parameters_are_checked_one_by_one_and_together():
-    with pytest.raises(LatentiaError, match=r"^power='a': a number of at least 0 is needed\.$") as error:
+    with pytest.raises(LatentiaError, match=r"^power='a': expected a number of at least 0\.$") as error:
         Mean(power="a").fit([1.0])
     assert (error.value.parameter, error.value.value) == ("power", "a")
     with pytest.raises(LatentiaError, match="power=3: robust means"):

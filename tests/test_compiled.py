@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import latentia
-from latentia import _compiled
 from latentia.exceptions import LatentiaError
+from latentia.system import compiled as _compiled
 
 CODE = """
 import sys, tempfile, os
@@ -50,7 +50,7 @@ def test_a_package_that_cannot_be_written_is_imported(sealed, tmp_path, first):
     assert folder.parent == tmp_path / "temporary"
     assert not folder.exists()
     assert found.stderr.count("FileNotice") == 1
-    assert "Set the environment variable NUMBA_CACHE_DIR to a folder that can be written." in found.stderr
+    assert "Set the environment variable NUMBA_CACHE_DIR to a writable folder be written." in found.stderr
 
 
 def test_a_folder_that_is_named_is_used(sealed, tmp_path):
@@ -71,5 +71,5 @@ def test_where_nothing_can_be_written_the_variable_is_named(monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(_compiled, "_can_keep", lambda folder: False)
     monkeypatch.setattr(_compiled.tempfile, "mkdtemp", fails)
-    with pytest.raises(LatentiaError, match="NUMBA_CACHE_DIR to a folder that can"):
+    with pytest.raises(LatentiaError, match="NUMBA_CACHE_DIR to a writable folder"):
         _compiled.keep_compiled_code()

@@ -29,7 +29,7 @@ from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.moments import span_of
 from latentia.nmf import ApproximateNMF, PoissonNMF, SeparableNMF
-from latentia.passes import Blocks, RowGroups, deal, deal_together
+from latentia.passes import Blocks, Folds, assign_folds, join_copies
 from latentia.sequences import SpectralHMM
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
@@ -220,7 +220,7 @@ kinds = pytest.mark.parametrize("kind", EXTRA)
 @pytest.mark.parametrize("cls", [ContrastivePCA, ContrastiveComponents])
 def test_kept_moments_of_views_have_the_columns_that_say_something(cls, kind, monkeypatch):
     monkeypatch.setattr(
-        cls, "_by_content", lambda self, rows: deal(rows, 0)
+        cls, "_assign_content_folds", lambda self, rows: assign_folds(rows, 0)
     )  # by what is in a row, groups would be others
     data = planted.contrastive_views(2000, 3, "pca", linear_map="orthogonal")
     more = np.column_stack([data.U, EXTRA[kind](data.U)]), np.column_stack([data.V, EXTRA[kind](data.V)])
@@ -271,7 +271,7 @@ def test_columns_of_rich_views_that_say_nothing_of_their_own_change_no_answer(ki
     assert (model.present_ == whole.present_).all()
     for place, one in whole.linear_maps_.items():
         np.testing.assert_allclose(model.linear_maps_[place][:2, :2], one, atol=1e-6)
-    with pytest.raises(LatentiaError, match="View 1 has 3 columns that say something of their own and view 0 has 2"):
+    with pytest.raises(LatentiaError, match="View 1 has 3 linearly independent columns and view 0 has 2"):
         RichComponents().fit([wide[0], np.column_stack([views[1], views[2][:, 0]]), wide[2]])
 
 
@@ -316,10 +316,10 @@ def test_a_negative_constant_is_left_out_or_refused():
 def test_tables_of_many_columns(kind):
     X = np.random.default_rng(0).normal(size=(2100, 700)) + np.linspace(0, 5, 700)
     span = span_of(Blocks.from_array(np.column_stack([X, EXTRA[kind](X)])))
-    assert list(span.left_out) == [700]
+    assert list(span.dependent_columns) == [700]
     if kind != "combination":  # which more columns than are compared would hide
         wide = np.column_stack([np.hstack([X[:300], X[300:600]]), EXTRA[kind](X[:300])])
-        assert list(span_of(Blocks.from_array(wide)).left_out) == [1400]
+        assert list(span_of(Blocks.from_array(wide)).dependent_columns) == [1400]
 
 
 def test_cells_that_others_lack_are_something_of_its_own():
@@ -328,14 +328,14 @@ def test_cells_that_others_lack_are_something_of_its_own():
     assert span_of(Blocks.from_array(np.column_stack([X, whole]))) is None
     fewer = np.where(np.arange(500) % 7, X[:, 1], np.nan)
     span = span_of(Blocks.from_array(np.column_stack([X, fewer, X[:, 0] - X[:, 2]])))
-    assert list(span.left_out) == [3, 4]
+    assert list(span.dependent_columns) == [3, 4]
 
 
 def test_groups_of_few_different_rows_all_have_rows():
     rng = np.random.default_rng(0)
     for _ in range(20):
         leaders = rng.integers(2**60, size=5)[rng.integers(5, size=100)]
-        assert set(deal_together(RowGroups(4), leaders).of(np.arange(100))) == set(range(4))
+        assert set(join_copies(Folds(4), leaders).of(np.arange(100))) == set(range(4))
     X = rng.normal(size=(4, 5))[rng.integers(4, size=300)]
     assert SphericalGaussianMixture(3).fit(X).evidence_.grade
     assert SpectralHMM(range(2, 4), kind="counts").fit(np.array([[3, 0], [1, 2], [0, 5]]), lengths=[3]).evidence_.grade
@@ -359,7 +359,7 @@ def test_what_a_span_is():
     late = np.where(np.arange(5000) == 4321, 1.0, 0.0)  # seen in no sample
     wide = np.column_stack([np.full(5000, 2.5), X, X[:, 0], X[:, 0] - 0.01 * X[:, 1], late])
     span = span_of(Blocks.from_array(wide))
-    assert list(span.left_out) == [0, 4, 5]
+    assert list(span.dependent_columns) == [0, 4, 5]
     np.testing.assert_allclose(span.points(wide[:, span.kept]), wide, rtol=1e-9)
     assert (
         span_of(Blocks.from_array(rng.poisson(0.1, size=(5000, 4)).astype(float))) is None
@@ -386,4 +386,4 @@ def test_rows_of_few_patterns_give_an_answer_or_a_clear_error(case, n_patterns):
         assert case.new().fit(**data).evidence_.grade
     except LatentiaError as error:
         said = str(error)
-    assert "too few to be split" not in said
+    assert "too few to split" not in said

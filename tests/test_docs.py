@@ -132,14 +132,14 @@ def test_a_known_map_tells_directions_as_the_page_says():
 
 
 def test_the_printed_constants_leave_out_what_the_page_says():
-    from latentia.matrices import Binning, ProbabilityMatrix
+    from latentia.papers.matrices import get_printed_constants, recover_by_bins
 
-    binning = Binning.printed(2, eps=0.5, w_min=0.2)
+    constants = get_printed_constants(2, eps=0.5, w_min=0.2)
     least = np.exp(15) * (2 / (0.5 * np.sqrt(0.2))) ** 4  # as docs/papers.md has it
-    assert np.exp(binning.first_bin - 1) == pytest.approx(least)
+    assert np.exp(constants["first_bin"] - 1) == pytest.approx(least)
     assert 1e10 < least < 1e11
     for times, kept in ((least / 10, 0), (least * 10, 50)):
         counts = np.full((50, 50), np.round(times * 2 / 50))
         counts[[0, 1], [1, 0]] += 1  # no common divisor: these are pairs, not weights
-        model = ProbabilityMatrix(2, method="binned", binning=binning).fit(counts)
-        assert np.count_nonzero(model.rows(range(50)).sum(axis=1)) == kept
+        left, core, _ = recover_by_bins(counts, 2, **constants)
+        assert np.count_nonzero(((left * core) @ left.T).sum(axis=1)) == kept

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from latentia import families
-from latentia._records import attributes_of, fields_of
+from latentia.fitting.records import attributes_of, fields_of
 
 FAMILIES = tuple(family.package for family in families.FAMILIES)
 ROOMS = (

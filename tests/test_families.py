@@ -11,9 +11,9 @@ import fuzzing
 import pytest
 
 import latentia
-from latentia._base import Estimator
 from latentia.cli import commands, demo
 from latentia.families import FAMILIES, estimators, family_of
+from latentia.fitting.base import Estimator
 
 ROOT = Path(__file__).parents[1]
 

@@ -59,7 +59,7 @@ def test_tables_and_names_of_columns(make, tmp_path):
 @pytest.mark.parametrize("make", [polars, pyarrow])
 def test_cells_and_views_of_frames(make):
     gaps = [None if i == 3 else float(x) for i, x in enumerate(X[:, 1])]
-    with pytest.raises(LatentiaError, match="Row 3, column 'c1'.*NaN, and a number is needed"):
+    with pytest.raises(LatentiaError, match="Row 3, column 'c1'.*NaN; expected a number"):
         TensorICA(3).fit(make(COLUMNS | {"c1": gaps}))
     with pytest.raises(LatentiaError, match="Row 0, column 'c1' of X: 'a' is text"):
         SphericalGaussianMixture(3).fit(make(COLUMNS | {"c1": ["a"] * 300}))

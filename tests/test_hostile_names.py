@@ -13,10 +13,10 @@ import pytest
 import latentia
 from latentia import LatentiaError
 from latentia._control_characters import escape_controls
-from latentia._terminal import Terminal
 from latentia.exceptions import FileNotice
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.summaries import write_csv
+from latentia.system.terminal import Terminal
 
 NAMES = [
     "=cmd|' /C calc'!A0",

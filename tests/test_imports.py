@@ -45,17 +45,19 @@ def _imported(name: str) -> Iterator[str]:
 
 
 ROOMS = {room_of(name) for name, path in MODULES.items() if path.parent != SOURCE}
-FAMILIES = {room_of(name) for name in MODULES if "latentia._base" in imported(name)} & ROOMS - FRONT
+FAMILIES = {room_of(name) for name in MODULES if "latentia.fitting.base" in imported(name)} & ROOMS - FRONT - {
+    "fitting"
+}
 
 
 # --- who imports whom -----------------------------------------------------------------------------------------------
 
 FLOORS = (
-    {"_control_characters"}, {"exceptions", "_presentation", "families"}, {"_compressed", "_forks"}, {"_terminal"},
-    {"_archive", "_compiled", "_entries", "_fields", "_frames", "_parameters", "_progress", "_scratch", "_threads"},
+    {"_control_characters"}, {"exceptions", "_presentation", "families"}, {"system"},
+    {"_archive", "_entries", "_fields", "_frames", "_parameters"},
     {"words"}, {"passes"}, {"reading"}, {"_validation"},
-    {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},
-    {"datasets"}, {"_summary_text"}, {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_additive"}, {"_covariates"},
+    {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"papers"}, {"metrics"}, {"evidence"},
+    {"effects"}, {"datasets"}, {"_summary_text"}, {"summaries"}, {"fitting"},
     FAMILIES, {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""

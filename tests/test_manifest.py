@@ -8,7 +8,7 @@ from contract import CASES
 from scipy import sparse
 
 import latentia
-from latentia._manifest import _described, _plain
+from latentia._manifest import _convert_setting, _describe_argument
 from latentia.communities import MixedMembershipBlockModel
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
@@ -68,7 +68,7 @@ def test_what_has_no_manifest():
     with pytest.raises(LatentiaError, match="fitted estimator"):
         latentia.manifest(AnchorTopics(2))
     model = SphericalGaussianMixture(1, n_splits=0).fit(np.random.default_rng(0).normal(size=(20, 2)))
-    with pytest.raises(LatentiaError, match="no manifest"):
+    with pytest.raises(LatentiaError, match="not a manifest"):
         latentia.verify({}, model)
 
 
@@ -110,7 +110,7 @@ def changed_forms():
 
 def test_arguments_that_differ_in_a_number_have_other_records():
     for name, (one, same, other) in changed_forms().items():
-        first, again, changed = (json.dumps(_described(value, "X")) for value in (one, same, other))
+        first, again, changed = (json.dumps(_describe_argument(value, "X")) for value in (one, same, other))
         assert first == again, name
         assert first != changed, name
 
@@ -119,15 +119,15 @@ def test_arguments_that_differ_in_a_number_have_other_records():
     "value", [object(), [object()], np.array([object()]), {"a": object()}, (x for x in "ab"), print]
 )
 def test_what_cannot_be_described_is_refused(value):
-    with pytest.raises(LatentiaError, match="holds what no manifest describes"):
-        _described(value, "X")
+    with pytest.raises(LatentiaError, match="expected numbers, texts, tables or graphs"):
+        _describe_argument(value, "X")
 
 
 def test_settings_are_described_by_what_they_are():
     model = SphericalGaussianMixture(1, n_splits=0).fit(np.random.default_rng(0).normal(size=(20, 2)))
-    assert _plain(WordVectorizer(min_df=3)) != _plain(WordVectorizer(min_df=4))
-    assert _plain(np.mean) != _plain(np.std)
-    assert _plain(range(2, 4)) == [2, 3]
+    assert _convert_setting(WordVectorizer(min_df=3)) != _convert_setting(WordVectorizer(min_df=4))
+    assert _convert_setting(np.mean) != _convert_setting(np.std)
+    assert _convert_setting(range(2, 4)) == [2, 3]
     assert latentia.verify(latentia.manifest(model), model) == []
 
 

@@ -19,7 +19,6 @@ from latentia.evidence.views import ViewMisfits
 from latentia.linalg import scaled_eigenspace
 from latentia.matrices import ProbabilityMatrix
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.tensor import decompose
@@ -163,7 +162,7 @@ def test_numbers_that_are_missing_are_told_with_their_place(world):
     masked = np.ma.masked_array(dense(world), mask=np.isnan(table))
     for data, column in ((table, "1"), (frame(table), "'c1'"), (masked, "1")):
         for use in world.uses:
-            with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN, and a number is needed") as error:
+            with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN; expected a number") as error:
                 getattr(fitted(world), use)(data)
             assert "Gradient" not in str(error.value)
 
@@ -192,7 +191,7 @@ def test_sequences_of_different_lengths_may_be_a_list():
     arrays = [np.random.default_rng(1).normal(size=(n, 2)) + [3 * (n % 2), 0] for n in (101, 80)]
     joined = SpectralHMM(2).fit(np.concatenate(arrays), lengths=[101, 80])
     np.testing.assert_array_equal(SpectralHMM(2).fit(arrays).transmat_, joined.transmat_)
-    with pytest.raises(LatentiaError, match=r"Row 0 holds a list.*numpy\.concatenate"):
+    with pytest.raises(LatentiaError, match=r"row 0 holds a list.*numpy\.concatenate"):
         SpectralHMM(2).fit(np.array([[0, 1, 2], [1, 0]], dtype=object))
 
 
@@ -227,7 +226,7 @@ def test_targets_of_two_views(world):
     missing = np.r_[np.nan, y[1:]]
     model = fitted(world)
     for arguments, said in (
-        ((U, V), "A target is needed.*after both views"),
+        ((U, V), "Expected a target.*after both views"),
         ((U, V, y[:9]), "U has 400 rows and y has 9"),
         ((U, V[:9], y), "U has 400 rows and V has 9"),
         ((U, V, missing), "Row 0.* of y"),
@@ -242,7 +241,7 @@ def test_targets_of_two_views(world):
                     method(*arguments)
             assert len(str(error.value)) < 300
     for method in (type(model)().fit, model.score):
-        with pytest.raises(LatentiaError, match="A target is needed"):
+        with pytest.raises(LatentiaError, match="Expected a target"):
             method(U, y)
     assert np.isfinite(model.score(U, V, y))
 
@@ -260,13 +259,13 @@ def test_rows_of_labels_are_those_of_the_table():
 
 @pytest.mark.parametrize("views", [np.array(5), np.float64(5), 5, None, "abc", {}, []], ids=repr)
 def test_views_that_are_no_list(views):
-    with pytest.raises(LatentiaError, match="list of tables is needed|There is no view"):
+    with pytest.raises(LatentiaError, match="Expected a list of tables|there is none"):
         RichComponents().fit(views)
 
 
 @pytest.mark.parametrize("seed", [-1, "abc", [], [1, 2], 1e300, 2.5, True, 2**32], ids=repr)
 def test_seeds_of_decompositions(seed):
-    for method in ("polar", "robust"):
+    for method in ("polar", "als"):
         with pytest.raises(LatentiaError, match=r"random_state=.*whole number from 0"):
             decompose(np.ones((2, 2, 2)), 1, random_state=seed, method=method)
     with pytest.raises(LatentiaError, match="T is no array of numbers"):
@@ -302,11 +301,11 @@ def test_dirichlet_parameters_of_extreme_logarithms(logs):
 )
 def test_quotients_without_noise(numbers):
     left = tuple(np.float64(one) for one in numbers)
-    misfit = Misfit.of(*left)
+    misfit = Misfit.from_norms(*left)
     assert not np.isnan(misfit.ratio)
     assert np.isfinite(misfit.bias(np.array([0.0, 1.0]))).all()
     for surplus in (False, True):
-        views = ViewMisfits.of(left, left, left, surplus)
+        views = ViewMisfits.from_norms(left, left, left, surplus)
         assert np.isfinite(views.together(True).bias(np.array([0.0, 1.0]))).all()
 
 
@@ -352,7 +351,7 @@ def test_sizes_of_samples(world):
     if not hasattr(world.estimator, "sample"):
         pytest.skip("nothing is drawn from this model")
     for size in (0, -1, 2.5, "3", True, None, 10**12):
-        with pytest.raises(LatentiaError, match="whole number of at least 1|at a time are the most"):
+        with pytest.raises(LatentiaError, match="whole number of at least 1|expected at most .* at a time"):
             fitted(world).sample(size)
 
 
@@ -376,7 +375,7 @@ def test_questions_of_matrices_and_chains():
 def test_symbols_up_to_a_thousand_million_take_no_memory_for_those_between(estimator):
     steps = np.array([0, 1, 2, 10**9] * 100)
     for data in (steps, Blocks.from_array(steps, lengths=[400])):
-        with pytest.raises(LatentiaError, match=r"too large for 400 steps: .*numpy\.unique"):
+        with pytest.raises(LatentiaError, match=r"too large for 400 steps.*numpy\.unique"):
             estimator.fit(data)
 
 
@@ -394,7 +393,7 @@ def test_pairs_of_words_with_large_numbers(word):
 @pytest.mark.parametrize("missing", [None, np.nan, "pandas"])
 def test_missing_symbols_are_no_symbols(missing):
     missing = pytest.importorskip("pandas").NA if missing == "pandas" else missing
-    with pytest.raises(LatentiaError, match="No three consecutive steps"):
+    with pytest.raises(LatentiaError, match="three consecutive observed steps"):
         SpectralHMM(1).fit(np.array(["a", "b", missing] * 50, dtype=object))
     found = SpectralHMM(1).fit(np.array(["a", "b", "b", "a", missing] * 50, dtype=object))
     assert found.symbols_.tolist() == ["a", "b"]
@@ -407,7 +406,7 @@ def test_symbols_that_are_no_single_value(estimator, value):
     found = estimator.fit(symbols)
     symbols[5] = value
     for method in (estimator.fit, found.score):
-        with pytest.raises(LatentiaError, match=f"Row 5 holds a {type(value).__name__}"):
+        with pytest.raises(LatentiaError, match=f"row 5 holds a {type(value).__name__}"):
             method(symbols)
 
 
@@ -421,11 +420,6 @@ def test_scaling_of_words_that_were_not_seen(tau, tmp_path):
     ):
         assert np.isfinite(model.fit(data).score(data))
         assert latentia.load(latentia.save(model, tmp_path / "model")).score(data) == model.score(data)
-
-
-def test_the_noisy_or_algorithm_as_printed_with_one_cause():
-    model = NoisyOr(1, n_partitions=1, corrections=0).fit(named("NoisyOr")[0].table)
-    assert model.weights_.shape == (1, 15)
 
 
 @every
@@ -464,7 +458,7 @@ def test_a_number_of_components_that_the_data_does_not_support(world):
 
 @pytest.mark.parametrize("world", named("SpectralLDA", "SingleTopicModel"), ids=label)
 def test_samples_of_many_long_documents_are_refused(world):
-    with pytest.raises(LatentiaError, match=r"^n_samples \* length=.*at a time are the most"):
+    with pytest.raises(LatentiaError, match=r"^n_samples \* length=.*expected at most .* at a time"):
         fitted(world).sample(10**6, length=10**6)
 
 

@@ -15,8 +15,9 @@ import pytest
 from fuzzing import fitted, worlds
 
 import latentia
-from latentia import LatentiaError, _scratch, persistence
+from latentia import LatentiaError, persistence
 from latentia.mixtures import SphericalGaussianMixture
+from latentia.system import scratch as _scratch
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 
@@ -176,7 +177,7 @@ def test_deeply_nested_values(saved):
 @pytest.mark.parametrize("item", [b"{}", b'{"a":1}', b'"ab"'])
 @pytest.mark.parametrize("around", [b'{"format": 4, "x": [%s]}', b'["\\"[{", %s'])
 def test_a_header_takes_no_more_memory_than_is_said(tmp_path, item, around, monkeypatch):
-    monkeypatch.setattr(persistence, "_MOST_PARSED", persistence._MOST_PARSED // 4)
+    monkeypatch.setattr(persistence, "_MAX_PARSED_BYTES", persistence._MAX_PARSED_BYTES // 4)
     text = around % b",".join([item] * (15_000_000 // (len(item) + 1)))
     np.savez_compressed(tmp_path / "m.npz", header=np.frombuffer(text, np.uint8))
     assert (tmp_path / "m.npz").stat().st_size < 200_000
@@ -220,7 +221,7 @@ def test_brackets_in_names_are_no_brackets(model, tmp_path):
 
 
 def test_what_cannot_be_read_is_not_saved(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(persistence, "_MOST_PARSED", 1 << 20)
+    monkeypatch.setattr(persistence, "_MAX_PARSED_BYTES", 1 << 20)
     wide = copy.copy(model)
     vars(wide)["x_"] = [[]] * 10_000
     with pytest.raises(LatentiaError, match="AnchorTopics cannot be saved: its header would take .* MiB of memory"):
@@ -292,12 +293,12 @@ def test_an_encrypted_member(saved):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 def test_a_pipe_without_a_writer_does_not_hang(tmp_path):
     os.mkfifo(tmp_path / "m.npz")
-    refused(tmp_path / "m.npz", "no regular file")
+    refused(tmp_path / "m.npz", "not a regular file")
 
 
 def test_a_folder(tmp_path):
     (tmp_path / "m.npz").mkdir()
-    refused(tmp_path / "m.npz", "cannot be read|no regular file")
+    refused(tmp_path / "m.npz", "cannot be read|not a regular file")
 
 
 # --- arrays -------------------------------------------------------------------------------------------------------
@@ -325,7 +326,7 @@ def with_entry(value):
         (with_entry(np.inf), "components_ has NaN, infinity"),
         (with_entry(-0.5), "components_ has entries outside"),
         (with_entry(0.9), "components_ has rows that do not sum to one"),
-        (lambda a: a[:, :-1], "components_ has the size 39 where 40 is needed"),
+        (lambda a: a[:, :-1], "components_ has the size 39, expected 40"),
         (lambda a: a[:-1], "has the size"),
         (lambda a: a[0], "components_ has the type float64 and the shape"),
         (lambda a: a.astype("U5"), "components_ has the type <U5"),
@@ -360,7 +361,7 @@ def test_arrays_that_do_not_fit_each_other(saved, name, change):
     [
         ("core_", np.negative, "core_ has entries outside"),
         ("_matrix.factored.core", np.negative, "not that of components_ and core_"),
-        ("_matrix.factored.left", lambda a: a[::-1], "not that of components_ and core_"),
+        ("_matrix.factored.factor", lambda a: a[::-1], "not that of components_ and core_"),
     ],
 )
 def test_factors_of_pairs_that_are_no_probabilities(tmp_path, name, change, match):
@@ -392,7 +393,7 @@ def test_no_scale_is_zero(tmp_path, family, name):
         ("n_components", 0),
         ("tol", float("nan")),
         ("n_jobs", 0),
-        ("recover", "x"),
+        ("embedding", "x"),
         ("n_components", {"range": [1, 10**18, 1]}),
         ("random_state", 2**33),
         ("vocabulary", {"list": ["a"]}),

@@ -229,9 +229,9 @@ def test_the_level_that_others_are_compared_with_is_named(groups):
     found = model.effects(rows, "~ party", {"party": party})
     assert found.references == {"party": "centre"}
     assert found.rows()[1]["reference"] == "centre"
-    assert "party: each level beside 'centre'" in repr(found)
+    assert "party: each level compared with 'centre'" in repr(found)
     page = "".join(model.summary(rows, effects=(found.formula, found)).lines)
-    assert "party: left (beside centre)" in page
+    assert "party: left (vs centre)" in page
     assert model.effects(rows, "~ 0 + party", {"party": party}).references == {}
 
 
@@ -300,7 +300,7 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_fits_on_halves_are_of_the_data_of_the_fit(name):
     world, model = world_of(name)
-    with pytest.raises(LatentiaError, match="of the fit|need the same rows|expected a table"):
+    with pytest.raises(LatentiaError, match="of the fit|expected the same rows|expected a table"):
         model.evidence_.stability(*OTHERS[name](world), n_splits=1)
 
 

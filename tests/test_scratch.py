@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import latentia
-from latentia import _scratch
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks, write_cache
+from latentia.system import scratch as _scratch
 
 resource = pytest.importorskip("resource")
 
@@ -114,7 +114,7 @@ def test_an_interrupted_file_is_not_there(error, tmp_path):
     (tmp_path / "file").write_text("before")
 
     def write():
-        with _scratch.whole_file(tmp_path / "file") as file:
+        with _scratch.atomic_file(tmp_path / "file") as file:
             file.write(b"after")
             raise error
 
@@ -125,7 +125,7 @@ def test_an_interrupted_file_is_not_there(error, tmp_path):
 
 def test_permissions_are_those_of_other_files(tmp_path):
     (tmp_path / "plain").touch()
-    with _scratch.whole_file(tmp_path / "whole"):
+    with _scratch.atomic_file(tmp_path / "whole"):
         pass
     assert (tmp_path / "whole").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
@@ -142,7 +142,7 @@ def test_what_is_no_scratch_folder_of_ours_is_not_swept(name, lock, tmp_path):
         (folder / lock).touch()
     for path in (*folder.iterdir(), folder):
         os.utime(path, (time.time() - 1e6,) * 2)
-    with _scratch.whole_file(tmp_path / "file"):
+    with _scratch.atomic_file(tmp_path / "file"):
         pass
     assert (folder / "thesis.tex").read_text() == "mine"
 
@@ -151,7 +151,7 @@ def test_a_folder_with_other_files_is_not_replaced_by_a_cache(tmp_path):
     write_cache(tmp_path / "tables", [[np.ones((2, 2))]])
     (tmp_path / "tables" / "thesis.tex").write_text("mine")
     before = contents(tmp_path)
-    with pytest.raises(LatentiaError, match="something else is"):
+    with pytest.raises(LatentiaError, match="the folder holds other files"):
         write_cache(tmp_path / "tables", [[np.ones((3, 3))]])
     assert contents(tmp_path) == before
 

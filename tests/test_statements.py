@@ -11,8 +11,8 @@ import pytest
 from contract import CASES
 from rich.console import Console
 
-from latentia.cli._shared import _said, print_evidence
-from latentia.evidence import STATEMENTS, Evidence, found_sentence
+from latentia.cli._shared import _evidence_record, print_evidence
+from latentia.evidence import STATEMENTS, Evidence, repeats_sentence
 from latentia.exceptions import LatentiaWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
@@ -43,7 +43,7 @@ def contradictions(evidence: Evidence) -> list[str]:
             found.append("the headline counts other components than the table")
     if (
         "found again" in evidence.verdict
-        and found_sentence(evidence.found_again, evidence.nouns) not in evidence.verdict
+        and repeats_sentence(evidence.found_again, evidence.nouns) not in evidence.verdict
     ):
         found.append("the headline counts others as found again than the table")
     if evidence.measured == (evidence.verdict.startswith("NOT MEASURED")):
@@ -89,7 +89,7 @@ def test_nothing_contradicts_the_four_statements(case, tmp_path):
         assert in_order(evidence.to_markdown(), [evidence.verdict, *(f"| {name} |" for name in names)])
         assert in_order(evidence._repr_html_(), [f"<b>{name}</b>" for name in names])
         assert [row["name"] for row in evidence.rows()[:4]] == names
-        assert [one["name"] for one in _said(evidence)["statements"]] == names
+        assert [one["name"] for one in _evidence_record(evidence)["statements"]] == names
         table = model.summary().tables["evidence"]
         assert [list(column.values)[:4] for column in table.columns if column.name == "name"] == [names]
         assert in_order(model.methods_text(), ["Found again", "Error", "Structure", "Fit"])

@@ -13,7 +13,7 @@ from latentia.evidence import Check, Evidence, at_most
 from latentia.evidence.checks import describe
 from latentia.exceptions import LatentiaError
 from latentia.report.page import write_summary
-from latentia.summaries import Column, Figure, Section, Summary, Table, block, graded
+from latentia.summaries import Column, Figure, Section, Summary, Table, block, grade_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 CELLS = (str, int, float, bool, type(None), list, tuple)
@@ -35,7 +35,7 @@ def components(**options):
             Column("group", range(3), kind="key", meaning="A group."),
             Column("share", shares, ".6f", kind="share", term="How many"),
             Column("told by", told, short="+.1f", kind="words", where="ps"),
-            *graded(evidence(), 3, unit="l1"),
+            *grade_columns(evidence(), 3, unit="l1"),
             *block(["x", "y"], np.arange(6.0).reshape(3, 2)),
         ),
         title="All groups",
@@ -158,7 +158,7 @@ def test_headings_of_files_have_units(tmp_path):
 
 
 def test_errors_that_were_not_measured_leave_cells_empty():
-    error, grade = graded(evidence(None), 2)
+    error, grade = grade_columns(evidence(None), 2)
     assert (list(error.values), list(grade.values)) == ([None, None], ["", ""])
 
 

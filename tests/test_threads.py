@@ -5,7 +5,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from latentia._threads import one_blas_thread, threads
+from latentia.system.threads import single_blas_thread, threads
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
@@ -58,15 +58,15 @@ def test_blas_is_held_to_one_thread_until_the_last_user_leaves():
         before = blas()
 
         def outlives():
-            with one_blas_thread():
+            with single_blas_thread():
                 first.set()
                 second.wait()
 
         other = threading.Thread(target=outlives, daemon=True)
-        with one_blas_thread():
+        with single_blas_thread():
             other.start()
             first.wait()
-            with one_blas_thread():
+            with single_blas_thread():
                 assert set(blas()) == {1}
         assert set(blas()) == {1}
         second.set()

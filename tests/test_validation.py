@@ -12,7 +12,7 @@ from latentia.passes import Blocks
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 WRONG = {
-    np.nan: "NaN, and",
+    np.nan: "NaN; expected",
     np.inf: ": infinity",
     -np.inf: ": -infinity",
     1e200: "1e.200, whose",
@@ -68,7 +68,7 @@ def test_missing_numbers():
     gap = with_entry(table(), np.nan).astype(float)
     masked = np.ma.masked_array(table(), mask=np.isnan(gap))
     for given, column in ((gap, "1"), (frame(gap), "'c1'"), (masked, "1")):
-        with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN, and a number is needed"):
+        with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN; expected a number"):
             number_table(given)
         np.testing.assert_array_equal(number_table(given, missing=True), gap)
     with pytest.raises(LatentiaError, match="NaN"):
@@ -95,7 +95,7 @@ def test_blocks_of_what_is_no_number(kind):
         lambda: Blocks.from_array(wrong, lengths=[10]),
         lambda: Blocks.from_array(wrong[:, :1], lengths=[10]) if kind != "U8" else Blocks.from_array(wrong),
     ):
-        with pytest.raises(LatentiaError, match="numbers are needed"):
+        with pytest.raises(LatentiaError, match="expected numbers"):
             make()
 
 
@@ -123,7 +123,7 @@ def test_a_fit_needs_rows_and_a_prediction_one(given):
     with pytest.raises(LatentiaError, match="minimum of 2|at least 2"):
         table_blocks(BaseEstimator(), given, reset=True)
     assert len(list(table_blocks(fitted(), given, reset=False))) == 1
-    with pytest.raises(LatentiaError, match="minimum of 5|and 5 are needed"):
+    with pytest.raises(LatentiaError, match="minimum of 5|at least 2 and 5"):
         table_blocks(
             BaseEstimator(),
             table() if isinstance(given, np.ndarray) else Blocks.from_array(table()),
@@ -139,7 +139,7 @@ def test_blocks_without_rows():
 
 
 def test_sparse_tables_where_dense_ones_are_needed():
-    with pytest.raises(LatentiaError, match=r"X is sparse, and a dense table is needed: use its toarray\(\)"):
+    with pytest.raises(LatentiaError, match=r"X is sparse; expected a dense table. Use its toarray\(\)"):
         number_table(sparse.csr_array(table()), sparse_allowed=False)
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from latentia.likelihood import MultinomialMixtureUpdate
 from latentia.likelihood.products import ProductMixtureUpdate
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate
-from latentia.multilabel._likelihood import LabelledMixtureUpdate, Pseudo
+from latentia.multilabel._likelihood import MixtureWithLabelsUpdate, Pseudo
 from latentia.passes import Blocks, accumulate
 from latentia.sequences._counts import CountChainUpdate
 from latentia.sequences.updates import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
@@ -135,7 +135,7 @@ def planted(kind: str, seed: int = 0, n: int = 300, prior: float = 0.0) -> Probl
     pseudo = Pseudo(12 * prior, np.full(12, 1 / 12), np.full(5, 0.2))
     if kind == "present":
         x, start = (x > 0).astype(float), np.clip(5 * start, 0.05, 0.9)
-    update = LabelledMixtureUpdate(start, labels, weights, kind == "present", pseudo)
+    update = MixtureWithLabelsUpdate(start, labels, weights, kind == "present", pseudo)
     return Problem((sparse.csr_array(x), sparse.csr_array(y)), None, update)
 
 

@@ -11,7 +11,7 @@ from page import rows_of, summarize_exponentials
 
 from latentia.cli._run import Run
 from latentia.cli._shared import Comparison, ReadOptions, learn, parse_sizes
-from latentia.cli._tables import described, labels_of, read_like, read_numbers
+from latentia.cli._tables import describe_source, labels_of, read_like, read_numbers
 from latentia.datasets.tables import dense
 
 
@@ -36,7 +36,7 @@ def exponentials(run: Run, source: Path, column: str, k: str = "2", splits: int 
 
     return learn(
         results, table.source, parse_sizes(k, "components"), fit,
-        lambda model, _: summarize_exponentials(model, values, row_labels=labels_of(table)), described=described(table),
+        lambda model, _: summarize_exponentials(model, values, row_labels=labels_of(table)), description=describe_source(table),
         reading={"columns": table.columns}, compare=lambda: Comparison("components", "", fit, lambda model: {}),
     )  # fmt: skip
 

@@ -16,13 +16,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from latentia import _fields as of
-from latentia._base import fitted, fitting
 from latentia._parameters import Integer, Seed
-from latentia._stages import Fitted, Part, Staged
 from latentia._validation import table_blocks
 from latentia.evidence import Check, PartErrors, error_checks, trivial_checks
 from latentia.exceptions import LatentiaError
-from latentia.passes import Block, Blocks, RowGroups, accumulate, sample_rows
+from latentia.fitting.base import fitted, fitting
+from latentia.fitting.stages import Fitted, Staged, Subset
+from latentia.passes import Block, Blocks, Folds, accumulate, sample_rows
 
 __all__ = ["ExponentialMixture"]
 
@@ -48,14 +48,14 @@ class Exponentials:
 class _Powers:
     """Statistic: sums of x^j / j! by group, shape (n_groups, 2 K)."""
 
-    def __init__(self, dealt: RowGroups, n_components: int) -> None:
-        self.dealt, self.powers = dealt, np.arange(2 * n_components)
+    def __init__(self, folds: Folds, n_components: int) -> None:
+        self.folds, self.powers = folds, np.arange(2 * n_components)
 
     def zero(self) -> np.ndarray:
-        return np.zeros((self.dealt.n, len(self.powers)))
+        return np.zeros((self.folds.n, len(self.powers)))
 
     def add(self, sums: np.ndarray, block: Block) -> np.ndarray:
-        rows, groups = block[0][:, 0], self.dealt.of(block.rows)
+        rows, groups = block[0][:, 0], self.folds.of(block.rows)
         if (rows < 0).any():
             raise LatentiaError("X has negative entries, and waiting times are positive.")
         np.add.at(sums, groups, rows[:, None] ** self.powers / [factorial(j) for j in self.powers])
@@ -109,16 +109,16 @@ class ExponentialMixture(Staged):
         """Learn the mixture from waiting times of shape (n_rows, 1)."""
         return self._fit_stages(table_blocks(self, X, reset=True, sparse=False))
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> np.ndarray:
+    def _moments(self, rows: Blocks, folds: Folds) -> np.ndarray:
         """One pass: the sums of the powers of the rows, by group."""
         sums: np.ndarray = accumulate(
-            rows, _Powers(dealt, self.n_components), n_jobs=self.n_jobs, progress=self.verbose
+            rows, _Powers(folds, self.n_components), n_jobs=self.n_jobs, progress=self.verbose
         )
         return sums
 
-    def _recover(self, moments: np.ndarray, part: Part, whole: Any) -> Exponentials:
+    def _recover(self, moments: np.ndarray, subset: Subset, choices: Any) -> Exponentials:
         """Prony's method: means are generalized eigenvalues of two Hankel matrices, and weights solve for the moments."""
-        sums, size = moments[list(part.groups)].sum(axis=0), self.n_components
+        sums, size = moments[list(subset.groups)].sum(axis=0), self.n_components
         unit = sums[1] / sums[0]
         c = sums / sums[0] / unit ** np.arange(2 * size)
         places = np.add.outer(np.arange(size), np.arange(size))
@@ -147,13 +147,13 @@ class ExponentialMixture(Staged):
     def _cost(self) -> Literal["free"]:
         return "free"
 
-    def _distance(self, one: Exponentials, other: Exponentials, moments: Any) -> np.ndarray:
-        return np.asarray(np.abs(one.means[:, None] - other.means).min(axis=1) / one.means)
+    def _distance(self, first: Exponentials, second: Exponentials, moments: Any) -> np.ndarray:
+        return np.asarray(np.abs(first.means[:, None] - second.means).min(axis=1) / first.means)
 
     def _distances(self, other: ExponentialMixture) -> np.ndarray:
         return np.asarray(np.abs(self.means_[:, None] - other.means_).min(axis=1) / self.means_)
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         self.weights_, self.means_, self.n_passes_ = fitted.model.weights, fitted.model.means, 1
 
     @fitted

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from latentia.report.figures import overlaid
-from latentia.report.page import page, written
+from latentia.report.page import make_writer, page
 from latentia.report.parts import count, evidence_of, grades_say, short_number
-from latentia.summaries import Column, Figure, Summary, Table, graded
+from latentia.summaries import Column, Figure, Summary, Table, grade_columns
 
 
 @page("Waiting times")
@@ -30,7 +30,7 @@ def summarize_exponentials(model: Any, X: Any = None, *, row_labels: Sequence[Co
                     Column("component", range(size), kind="key", meaning="Rows that wait about as long."),
                     Column("share", model.weights_, ".6f", kind="share", meaning="How many rows are of it."),
                     Column("mean", model.means_, ".8g", short_number, meaning="Mean waiting time, in the unit of the data."),
-                    *graded(evidence, size, meaning=f"How far its mean moves on parts of the rows. {moved}"),
+                    *grade_columns(evidence, size, meaning=f"How far its mean moves on parts of the rows. {moved}"),
                 ),
                 title="All components",
                 file="components.csv",
@@ -45,7 +45,7 @@ def summarize_exponentials(model: Any, X: Any = None, *, row_labels: Sequence[Co
 
 
 summarize = summarize_exponentials
-write_exponentials_report = written(summarize_exponentials)
+write_exponentials_report = make_writer(summarize_exponentials)
 
 
 def rows_of(probabilities: np.ndarray, row_labels: Sequence[Column] = ()) -> Table:

@@ -6,9 +6,9 @@ Families are imported by name: ``from latentia.topics import AnchorTopics``.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._compiled import keep_compiled_code
-from ._presentation import shown_by
+from ._presentation import presenters
 from .exceptions import LatentiaError, LatentiaWarning
+from .system.compiled import keep_compiled_code
 
 if TYPE_CHECKING:
     from . import (
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
         topics,
         words,
     )
-    from ._additive import merge
     from ._manifest import manifest, verify
+    from .fitting.additive import merge
     from .metrics import describe
     from .persistence import load, save
 
@@ -93,7 +93,7 @@ _FUNCTIONS = {
     "describe": ".metrics",
     "load": ".persistence",
     "save": ".persistence",
-    "merge": "._additive",
+    "merge": ".fitting.additive",
     "manifest": "._manifest",
     "verify": "._manifest",
 }
@@ -125,13 +125,13 @@ def _plot_effects(*args: Any, **kwargs: Any) -> Any:
     return plot_effects(*args, **kwargs)
 
 
-shown_by |= {
+presenters |= {
     "report": _report, "summary": _summary, "methods_text": _methods_text, "plot_effects": _plot_effects,
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """The functions and the modules when they are first asked for: they import scikit-learn, which takes a second."""
+    """Import functions and modules at first access, since scikit-learn takes a second to import."""
     if name in _FUNCTIONS:
         return getattr(import_module(_FUNCTIONS[name], __name__), name)
     if name in __all__:

@@ -1,4 +1,4 @@
-"""``python -m latentia`` is the command line."""
+"""Command line: ``python -m latentia``."""
 
 from .cli import main
 

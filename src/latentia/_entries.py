@@ -1,4 +1,4 @@
-"""What entries of a table may be: how large, and which are missing. Nothing here needs another room."""
+"""Limits and missing values of table entries. This module imports no other one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 
 LARGEST = 1e30
-"""Sizes of numbers, and one over it the least standard deviation, at which products of six of them are in range."""
+"""Largest magnitude of a number, and its inverse the smallest standard deviation: products of six stay in range."""
 
 
 def missing_entries(X: Any) -> np.ndarray | None:
-    """Which entries of a table are NaN, bool of shape (n, d); None where there are none, or the table is sparse."""
+    """Return a mask of NaN entries, shape (n, d); None if there are none, or the table is sparse."""
     if sparse.issparse(X) or np.asarray(X).dtype.kind != "f":
         return None
     missing = np.isnan(X)
@@ -20,10 +20,10 @@ def missing_entries(X: Any) -> np.ndarray | None:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT, or what pandas has in their place."""
+    """Return True for None, NaN, NaT and pandas.NA."""
     try:
         return value is None or bool(value != value)
-    except ValueError:  # an array has no single truth
+    except ValueError:  # an array has no single truth value
         return False
     except TypeError:  # pandas.NA is neither equal to itself nor different
         return True

@@ -1,4 +1,4 @@
-"""What a record's field or a fitted attribute holds: shape, type and range, beside its declaration.
+"""Declarations of record fields and fitted attributes: shape, type and range.
 
 ::
 
@@ -6,8 +6,8 @@
     weights_: Annotated[np.ndarray, distributions("K")]
     n_iter_: Annotated[int, count()]
 
-A letter stands for one size in a whole estimator: V is ``n_features_in_``. Of a list, a tuple or a dict, a field describes the
-items; a record describes its own fields. `latentia.load` checks every field, and a test finds those that have no description.
+A letter stands for one size in a whole estimator: V is ``n_features_in_``. For a list, tuple or dict, a field describes the
+items; a record describes its own fields. `latentia.load` checks every field, and a test finds undescribed ones.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-TOLERANCE = 1e-6  # by which shares may exceed one
-LEAST, MOST = 1e-100, 1e100  # sizes of numbers whose products stay in range
-MOST_SINGLE = 1e15  # of float32
-_WHOLE = ("int64", "int32")
+TOLERANCE = 1e-6  # shares may exceed one by this much
+MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-100, 1e100  # magnitudes whose products stay in range
+MAX_SINGLE_MAGNITUDE = 1e15  # the same for float32
+_INTEGER_TYPES = ("int64", "int32")
 
 
 @dataclass(frozen=True)
 class Field:
-    """An array, a number, or a text.
+    """Declared field: an array, a number, or a text.
 
     Attributes
     ----------
     shape : str
-        Letters of the sizes, such as "K V". "*" is any size, "..." at the start any number of them, and a letter with "#" a
-        size of its own for each item of a list. Empty for a number or a text.
+        Letters of the sizes, such as "K V". "*" is any size, a leading "..." any number of sizes, and a letter with "#" a
+        separate size for each item of a list. Empty for a number or a text.
     types : tuple of str
-        NumPy types that it may have; "symbols" for numbers or texts.
+        Allowed NumPy types; "symbols" for numbers or texts.
     low, high : float
-        Between which all entries lie.
+        Bounds of all entries.
     below : str
-        Letter of the size that entries stay below, which are places in another array.
+        Letter of the size that entries, positions in another array, stay below.
     size : str
-        Letter of the size that the number is.
+        Letter of the size that this number gives.
     sums : bool
         Whether rows sum to one.
     sparse : bool
-        Whether it is a CSR matrix, in order and with each entry once.
+        Whether it is a CSR matrix in canonical format.
     number : bool
         Whether one number may stand for the array.
     finite : bool
     required : bool
-        Whether a fitted estimator always has it.
+        Whether every fitted estimator has it.
     """
 
     shape: str = ""
@@ -66,7 +66,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Letters:
-    """Letters of a record's sizes, and what they are in the estimator that holds it.
+    """Letters of a record's sizes, mapped to those of the estimator that holds it.
 
     Attributes
     ----------
@@ -77,60 +77,60 @@ class Letters:
 
 
 def numbers(shape: str, low: float = -np.inf, high: float = np.inf) -> Field:
-    """Finite numbers between two bounds."""
+    """Declare finite numbers between two bounds."""
     return Field(shape, low=low, high=high)
 
 
 def shares(shape: str) -> Field:
-    """Numbers from 0 to 1."""
+    """Declare numbers from 0 to 1."""
     return numbers(shape, 0.0, 1.0 + TOLERANCE)
 
 
 def distributions(shape: str) -> Field:
-    """Shares that sum to one along the last axis."""
+    """Declare shares that sum to one along the last axis."""
     return replace(shares(shape), sums=True)
 
 
 def places(shape: str, below: str = "", low: float = 0) -> Field:
-    """Whole numbers from ``low`` on, below a size."""
-    return Field(shape, _WHOLE, low, below=below)
+    """Declare whole numbers of at least ``low``, below a size."""
+    return Field(shape, _INTEGER_TYPES, low, below=below)
 
 
 def symbols(shape: str) -> Field:
-    """Numbers or texts, as labels are."""
+    """Declare labels: numbers or texts."""
     return Field(shape, ("symbols",))
 
 
 def flags(shape: str) -> Field:
-    """Truth values."""
+    """Declare truth values."""
     return Field(shape, ("bool",))
 
 
 def sparse_matrix(shape: str, kind: str = "float64", low: float = -np.inf, high: float = np.inf) -> Field:
-    """A sparse matrix in CSR format."""
+    """Declare a sparse matrix in CSR format."""
     return Field(shape, (kind,), low, high, sparse=True)
 
 
 def number(low: float = -np.inf, high: float = np.inf) -> Field:
-    """One finite number between two bounds."""
+    """Declare one finite number between two bounds."""
     return Field(low=low, high=high)
 
 
 def share() -> Field:
-    """One number from 0 to 1."""
+    """Declare one number from 0 to 1."""
     return number(0.0, 1.0 + TOLERANCE)
 
 
 def count(low: int = 0) -> Field:
-    """One whole number, at least ``low``."""
-    return Field(types=_WHOLE, low=low)
+    """Declare one whole number of at least ``low``."""
+    return Field(types=_INTEGER_TYPES, low=low)
 
 
 def size(letter: str) -> Field:
-    """The whole number that a letter stands for."""
+    """Declare the whole number that a letter stands for."""
     return replace(count(), size=letter)
 
 
-def optional(described: Field) -> Field:
-    """An attribute that not every fit has."""
-    return replace(described, required=False)
+def optional(field: Field) -> Field:
+    """Declare an attribute that some fits lack."""
+    return replace(field, required=False)

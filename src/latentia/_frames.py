@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def frame_of(X: Any) -> nw.DataFrame[Any] | None:
-    """A frame of pandas, polars, pyarrow or another library as one of narwhals; None for what is no frame in memory."""
+    """Convert a data frame of any library to narwhals; return None for anything else."""
     X = X.to_frame() if is_reading(X) else X
     if not hasattr(X, "columns"):
         return None
     import narwhals.stable.v2 as nw
 
     check_names_differ(X)
-    found = nw.from_native(X, eager_only=True, pass_through=True)
-    return found if isinstance(found, nw.DataFrame) else None
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def column_names_of(X: Any) -> list[str] | None:
-    """Names of the columns of a frame, or of the variables of AnnData; None where there are none."""
+    """Return the column names of a frame, or the variable names of AnnData; None without names."""
     if is_annotated(X) or is_reading(X):
         return [str(name) for name in (X.used if is_reading(X) else X.var_names)]
     names = getattr(X, "column_names", getattr(X, "columns", None))  # columns of pyarrow are their cells
@@ -38,25 +38,26 @@ def check_names_differ(X: Any) -> None:
     """Raise for a frame with two columns of one name: which is meant would depend on the library."""
     names = column_names_of(X) or []
     if len(set(names)) < len(names):
-        twice, number = Counter(names).most_common(1)[0]
+        repeated_name, n_columns = Counter(names).most_common(1)[0]
         raise LatentiaError(
-            f"{number} columns have the name {twice!r}; expected different names. Rename them.", column=twice
+            f"{n_columns} columns have the name {repeated_name!r}; expected different names. Rename them.",
+            column=repeated_name,
         )
 
 
 def has_frame_names(X: Any) -> bool:
-    """Return True for a frame of a library whose names of columns scikit-learn reads in some of its versions only."""
+    """Return True for frames whose column names only some versions of scikit-learn read."""
     return not hasattr(X, "iloc") and frame_of(X) is not None
 
 
 def row_names_of(X: Any) -> Any:
-    """The index of a frame or series of pandas, or the names of the observations of AnnData; None where there are none."""
+    """Return the index of a pandas object, or the observation names of AnnData; None without names."""
     names = X.obs_names if is_annotated(X) else getattr(X, "index", None)
     return None if names is None or callable(names) else names
 
 
 def table_of(X: Any) -> Any:
-    """The array or matrix of AnnData or of a frame; frames of pandas, and all else, as they are."""
+    """Return the array or matrix of AnnData or a frame; pandas frames and other objects unchanged."""
     if is_annotated(X) or is_reading(X):
         return X.values() if is_reading(X) else X.X
     if hasattr(X, "iloc"):
@@ -73,17 +74,17 @@ def table_of(X: Any) -> Any:
 
 
 def is_annotated(X: Any) -> bool:
-    """Whether this is AnnData, or looks like it."""
+    """Return True for AnnData and objects that look like it."""
     return all(hasattr(X, name) for name in ("X", "obs_names", "var_names"))
 
 
 def is_reading(X: Any) -> bool:
-    """Return True if this is a `latentia.reading.Reading`, of which estimators take the columns that are used."""
+    """Return True for a `latentia.reading.Reading`, of which estimators take the used columns."""
     return hasattr(X, "numeric_frame")
 
 
 def new_frame(columns: Mapping[str, Sequence[Any]], purpose: str) -> Any:
-    """A frame of pandas, or of polars where ``sklearn.set_config(transform_output="polars")`` asks for it."""
+    """Build a pandas frame, or a polars one after ``sklearn.set_config(transform_output="polars")``."""
     if get_config()["transform_output"] == "polars":
         import polars as pl
 
@@ -96,6 +97,6 @@ def new_frame(columns: Mapping[str, Sequence[Any]], purpose: str) -> Any:
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, Any]], purpose: str, names: Sequence[str] | None = None) -> Any:
-    """The same of rows, which have these names, by default those of the first."""
+    """Build a frame from rows with these names, by default those of the first row."""
     names = list(rows[0] if rows else {}) if names is None else names
     return new_frame({name: [row[name] for row in rows] for name in names}, purpose)

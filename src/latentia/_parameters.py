@@ -1,4 +1,4 @@
-"""What values a parameter may have, as data: a table in each class, read in one place."""
+"""Allowed values of parameters, as data: each class has a table of constraints, checked in one place."""
 
 from __future__ import annotations
 
@@ -12,61 +12,61 @@ from sklearn.utils import check_random_state
 
 from .exceptions import LatentiaError
 
-_MOST_SEED = 2**32 - 1  # what NumPy's and scikit-learn's generators take
-_MOST_SIZES = 1000  # numbers of components that are compared
+_MAX_SEED = 2**32 - 1  # limit of NumPy's and scikit-learn's generators
+_MAX_SIZES = 1000  # largest number of candidates to compare
 
 NComponents: TypeAlias = int | Sequence[int] | Literal["auto"]
-"""A number of components, several that are compared, or "auto": what `Sizes` allows."""
+"""A number of components, several to compare, or "auto": see `Sizes`."""
 
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
-"""A seed, or what draws one: what `seed_of` takes."""
+"""A seed, or a generator that draws one: see `seed_of`."""
 
 
 class Constraint(Protocol):
-    """The values that a parameter may have."""
+    """Constraint on the values of a parameter."""
 
     @property
-    def needed(self) -> str:
-        """What is needed, as the end of a sentence."""
+    def expectation(self) -> str:
+        """End of the message: "expected ..."."""
 
     def allows(self, value: Any) -> bool:
-        """Whether the parameter may have this value."""
+        """Return True if the parameter may have this value."""
 
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number from ``low`` to ``high``; ``because`` explains the limit in messages."""
+    """Whole number from ``low`` to ``high``; ``because`` explains the limit in messages."""
 
     low: int
     high: int | None = None
     because: str = ""
 
     @property
-    def needed(self) -> str:
+    def expectation(self) -> str:
         span = f"of at least {self.low}" if self.high is None else f"from {self.low} to {self.high}"
-        what = f"{self.low}" if self.low == self.high else f"a whole number {span}"
-        return f"{what} is needed" + (f", because {self.because}" if self.because else "")
+        numbers_text = f"{self.low}" if self.low == self.high else f"a whole number {span}"
+        return f"expected {numbers_text}" + (f", because {self.because}" if self.because else "")
 
     def allows(self, value: Any) -> bool:
-        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        return whole and value >= self.low and (self.high is None or value <= self.high)
+        is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        return is_whole and value >= self.low and (self.high is None or value <= self.high)
 
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number between ``low`` and ``high``; ``closed`` names the ends that are allowed: "", "low", "high", "both"."""
+    """Finite number between ``low`` and ``high``; ``closed`` names the ends that are allowed: "", "low", "high", "both"."""
 
     low: float = -np.inf
     high: float = np.inf
     closed: str = ""
 
     @property
-    def needed(self) -> str:
-        least = "of at least" if self.closed in ("low", "both") else "above"
-        most = "at most" if self.closed in ("high", "both") else "below"
-        low = f" {least} {self.low:g}" if np.isfinite(self.low) else ""
-        high = f"{' and' if low else ''} {most} {self.high:g}" if np.isfinite(self.high) else ""
-        return f"a number{low}{high} is needed"
+    def expectation(self) -> str:
+        lower = "of at least" if self.closed in ("low", "both") else "above"
+        upper = "at most" if self.closed in ("high", "both") else "below"
+        low = f" {lower} {self.low:g}" if np.isfinite(self.low) else ""
+        high = f"{' and' if low else ''} {upper} {self.high:g}" if np.isfinite(self.high) else ""
+        return f"expected a number{low}{high}"
 
     def allows(self, value: Any) -> bool:
         if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)) or not np.isfinite(float(value)):
@@ -80,7 +80,7 @@ class Number:
 
 @dataclass(frozen=True, init=False)
 class Choice:
-    """One of some strings, False among them where it is named."""
+    """One of several strings; False only if it is listed."""
 
     options: tuple[str | bool, ...]
 
@@ -88,7 +88,7 @@ class Choice:
         object.__setattr__(self, "options", options)
 
     @property
-    def needed(self) -> str:
+    def expectation(self) -> str:
         return f"use one of {', '.join(map(repr, self.options))}"
 
     def allows(self, value: Any) -> bool:
@@ -97,13 +97,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class Flag:
-    """True or False; with ``auto`` also "auto", where the data decides."""
+    """True or False; with ``auto`` also "auto", which lets the data decide."""
 
     auto: bool = False
 
     @property
-    def needed(self) -> str:
-        return "True, False or 'auto' is needed" if self.auto else "True or False is needed"
+    def expectation(self) -> str:
+        return "expected True, False or 'auto'" if self.auto else "expected True or False"
 
     def allows(self, value: Any) -> bool:
         return isinstance(value, (bool, np.bool_)) or (self.auto and isinstance(value, str) and value == "auto")
@@ -111,9 +111,9 @@ class Flag:
 
 @dataclass(frozen=True)
 class Names:
-    """A sequence of names, such as a vocabulary, or a mapping from names to columns."""
+    """Sequence of names, such as a vocabulary, or a mapping from names to columns."""
 
-    needed: str = "a sequence of names is needed, one for each column, or a dict from names to columns"
+    expectation: str = "expected a sequence of names, one for each column, or a dict from names to columns"
 
     def allows(self, value: Any) -> bool:
         return (isinstance(value, (Sequence, Mapping)) and not isinstance(value, str)) or (
@@ -123,9 +123,9 @@ class Names:
 
 @dataclass(frozen=True)
 class Vectorizer:
-    """What turns texts into counts, as scikit-learn's vectorizers do."""
+    """Vectorizer that turns texts into counts, as scikit-learn's do."""
 
-    needed: str = "a vectorizer of texts is needed, such as scikit-learn's CountVectorizer()"
+    expectation: str = "expected a vectorizer of texts, such as scikit-learn's CountVectorizer()"
 
     def allows(self, value: Any) -> bool:
         return not isinstance(value, type) and all(
@@ -135,13 +135,13 @@ class Vectorizer:
 
 @dataclass(frozen=True)
 class OrNone:
-    """None, or what another constraint allows."""
+    """None, or a value that another constraint allows."""
 
     inner: Constraint
 
     @property
-    def needed(self) -> str:
-        return f"{self.inner.needed}, or None"
+    def expectation(self) -> str:
+        return f"{self.inner.expectation}, or None"
 
     def allows(self, value: Any) -> bool:
         return value is None or self.inner.allows(value)
@@ -149,9 +149,9 @@ class OrNone:
 
 @dataclass(frozen=True)
 class Anything:
-    """What the estimator checks itself."""
+    """Any value: the estimator checks it itself."""
 
-    needed: str = ""
+    expectation: str = ""
 
     def allows(self, value: Any) -> bool:
         return True
@@ -159,25 +159,25 @@ class Anything:
 
 @dataclass(frozen=True)
 class Sizes:
-    """A number of components, "auto", or several numbers to be compared."""
+    """Number of components, "auto", or several numbers to compare."""
 
-    needed: str = (
-        f"a whole number of at least 1 is needed, a range or list of at most {_MOST_SIZES} such numbers, or 'auto'"
+    expectation: str = (
+        f"expected a whole number of at least 1, a range or list of at most {_MAX_SIZES} such numbers, or 'auto'"
     )
 
     def allows(self, value: Any) -> bool:
         if isinstance(value, (range, list, tuple)):
-            # A range may be longer than len() can say.
-            some = value[: _MOST_SIZES + 1]
-            return 0 < len(some) <= _MOST_SIZES and all(Integer(1).allows(size) for size in some)
+            # len() of a huge range overflows.
+            first_sizes = value[: _MAX_SIZES + 1]
+            return 0 < len(first_sizes) <= _MAX_SIZES and all(Integer(1).allows(size) for size in first_sizes)
         return (isinstance(value, str) and value == "auto") or Integer(1).allows(value)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A number of refining steps, or "auto"."""
+    """Number of refinement steps, or "auto"."""
 
-    needed: str = "a number of steps is needed, a whole number of at least 0, or 'auto'"
+    expectation: str = "expected a number of steps (a whole number of at least 0) or 'auto'"
 
     def allows(self, value: Any) -> bool:
         return (isinstance(value, str) and value == "auto") or Integer(0).allows(value)
@@ -185,9 +185,9 @@ class Steps:
 
 @dataclass(frozen=True)
 class Verbosity:
-    """Whether progress is shown: True or False, or a whole number as in scikit-learn, 0 for no."""
+    """Verbosity: True or False, or a whole number as in scikit-learn (0 shows nothing)."""
 
-    needed: str = "True, False or a whole number of at least 0 is needed"
+    expectation: str = "expected True, False or a whole number of at least 0"
 
     def allows(self, value: Any) -> bool:
         return Flag().allows(value) or Integer(0).allows(value)
@@ -195,7 +195,7 @@ class Verbosity:
 
 @dataclass(frozen=True)
 class _Jobs:
-    needed: str = "a number of threads is needed, -1 for all cores, or None for one"
+    expectation: str = "expected a number of threads, -1 for all cores, or None for one"
 
     def allows(self, value: Any) -> bool:
         return value is None or (Integer(-(2**31), 2**31).allows(value) and value != 0)
@@ -203,11 +203,11 @@ class _Jobs:
 
 @dataclass(frozen=True)
 class _Seed:
-    needed: str = f"a whole number from 0 to {_MOST_SEED} is needed, a generator of NumPy, or None"
+    expectation: str = f"expected a whole number from 0 to {_MAX_SEED}, a generator of NumPy, or None"
 
     def allows(self, value: Any) -> bool:
-        known = isinstance(value, (np.random.Generator, np.random.RandomState)) or value is np.random
-        return value is None or known or Integer(0, _MOST_SEED).allows(value)
+        is_generator = isinstance(value, (np.random.Generator, np.random.RandomState)) or value is np.random
+        return value is None or is_generator or Integer(0, _MAX_SEED).allows(value)
 
 
 SHARED: Mapping[str, Constraint] = {
@@ -221,24 +221,24 @@ SHARED: Mapping[str, Constraint] = {
     "n_jobs": _Jobs(),
     "verbose": Verbosity(),
 }
-"""Parameters that mean the same in every class that has them."""
+"""Constraints of parameters that all classes share."""
 
 
 def check_parameters(estimator: Any) -> None:
-    """Raise unless every parameter of the estimator has a value that its class's table, or `SHARED`, allows."""
-    own = type(estimator)._constraints
+    """Raise unless the class's constraints, or `SHARED`, allow every parameter of an estimator."""
+    constraints = type(estimator)._constraints
     for name, value in estimator.get_params(deep=False).items():
-        check_parameter(name, value, own.get(name) or SHARED[name])
+        check_parameter(name, value, constraints.get(name) or SHARED[name])
 
 
 def check_parameter(name: str, value: Any, constraint: Constraint) -> None:
     """Raise unless the constraint allows the value."""
     if not constraint.allows(value):
-        raise LatentiaError(f"{constraint.needed}.", parameter=name, value=value)
+        raise LatentiaError(f"{constraint.expectation}.", parameter=name, value=value)
 
 
 def seed_of(random_state: Any) -> int:
-    """The seed that ``random_state`` stands for; None, a RandomState or a Generator draws one."""
+    """Return the seed of ``random_state``; None, a RandomState or a Generator draws one."""
     check_parameter("random_state", random_state, SHARED["random_state"])
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))

@@ -1,7 +1,7 @@
-"""What the rooms above an estimator do for its methods: `latentia` says who, so that `latentia._base` imports none of them."""
+"""Register of functions of higher layers that methods of estimators call without importing them."""
 
 from collections.abc import Callable
 from typing import Any
 
-shown_by: dict[str, Callable[..., Any]] = {}
-"""By the name of a method the function that does it."""
+presenters: dict[str, Callable[..., Any]] = {}
+"""Functions by the name of the method that calls them."""

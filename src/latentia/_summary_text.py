@@ -1,4 +1,4 @@
-"""How a summary is printed and shown in notebooks: its verdict, and the first rows of its main table."""
+"""Text and notebook views of a summary: its verdict, and the first rows of its main table."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 from ._control_characters import escape_controls
 
-_N_LINES, _WIDTH = 40, 100  # A screenful; with the evidence's own lines at most 6,000 characters.
-_LEFT = "text", "name", "words", "grade"
+_MAX_LINES, _WIDTH = 40, 100  # A screenful; with the lines of the evidence at most 6,000 characters.
+_LEFT_ALIGNED = "text", "name", "words", "grade"
 
 
 def summary_text(summary: Any) -> str:
-    """Return the title, the evidence, and as many rows of the main table as fit into forty lines."""
+    """Return the title, the evidence, and the rows of the main table that fit into forty lines."""
     lines = [*textwrap.wrap(f"{summary.title}: {summary.says}", _WIDTH), "", *str(summary.evidence).splitlines()]
     table, names = _main_table(summary), ", ".join(summary.tables)
     closing = textwrap.wrap(f"All tables, by name in .tables: {names}.", _WIDTH)[:3]
-    lines = lines[: _N_LINES - len(closing) - 6]
+    lines = lines[: _MAX_LINES - len(closing) - 6]
     if table is not None:
-        n_rows = min(len(table), _N_LINES - len(lines) - len(closing) - 4)
-        lines += ["", *(_shortened(line.rstrip()) for line in _aligned(table, n_rows))]
+        n_rows = min(len(table), _MAX_LINES - len(lines) - len(closing) - 4)
+        lines += ["", *(_shorten(line.rstrip()) for line in _align(table, n_rows))]
         if n_rows < len(table):
             lines.append(f"{len(table) - n_rows} more rows in .tables[{table.name!r}]")
     return escape_controls("\n".join(line.rstrip() for line in [*lines, "", *closing]))
@@ -35,14 +35,14 @@ def summary_page(summary: Any) -> str:
         return head
     columns = _columns(table)
     heads = "".join(f"<th scope='col'>{escape(column.head or column.name)}</th>" for column in columns)
-    rows = [[escape(text) for text in _row(columns, i)] for i in range(min(len(table), _N_LINES))]
+    rows = [[escape(text) for text in _row(columns, i)] for i in range(min(len(table), _MAX_LINES))]
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     rest = f"<p>{len(table) - len(rows)} more rows.</p>" if len(rows) < len(table) else ""
     return f"{head}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
-def _shortened(line: str) -> str:
-    """Return a line that ends between two words where it would be too long."""
+def _shorten(line: str) -> str:
+    """Shorten a long line at the end of a word."""
     return line if len(line) <= _WIDTH else f"{line[:_WIDTH].rsplit(' ', 1)[0].rstrip(',')} …"
 
 
@@ -52,7 +52,7 @@ def _main_table(summary: Any) -> Any:
 
 
 def _columns(table: Any) -> list[Any]:
-    """Return the columns of the screen, those of several entries last."""
+    """Return the columns of the screen, lists of words last."""
     return sorted(table.of("screen"), key=lambda column: column.kind == "words")
 
 
@@ -60,9 +60,9 @@ def _row(columns: Sequence[Any], i: int) -> list[str]:
     return [column.printed(column.values[i]) for column in columns]
 
 
-def _aligned(table: Any, n_rows: int) -> list[str]:
+def _align(table: Any, n_rows: int) -> list[str]:
     columns = _columns(table)
     rows = [[column.head or column.name for column in columns], *(_row(columns, i) for i in range(n_rows))]
     widths = [max(len(row[j]) for row in rows) for j in range(len(columns))]
-    pads = [str.ljust if column.kind in _LEFT else str.rjust for column in columns]
+    pads = [str.ljust if column.kind in _LEFT_ALIGNED else str.rjust for column in columns]
     return ["  ".join(pads[j](row[j], widths[j]) for j in range(len(columns))) for row in rows]

@@ -1,4 +1,4 @@
-"""Errors and warnings: each says what was found, where, and what to do."""
+"""Errors and warnings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WRITERS: list[Callable[[str, Any], str]] = []
 
 
 def write_parameter(name: str, value: Any = _NO_VALUE) -> str:
-    """Return what the reader of a message types for a parameter, or for one with a value: ``columns=`` in Python."""
+    """Return how the reader of a message types a parameter, with or without a value: ``columns=`` in Python."""
     if _WRITERS:
         return _WRITERS[-1](name, None if value is _NO_VALUE else value)
     return f"{name}=" if value is _NO_VALUE else f"{name}={value!r}"
@@ -40,7 +40,7 @@ def write_parameter(name: str, value: Any = _NO_VALUE) -> str:
 
 @contextlib.contextmanager
 def parameters_written(writer: Callable[[str, Any], str]) -> Iterator[None]:
-    """Have messages name parameters as ``writer`` does, of a name and a value, None where there is none."""
+    """Have messages name parameters by ``writer(name, value)``; the value may be None."""
     _WRITERS.append(writer)
     try:
         yield
@@ -49,29 +49,29 @@ def parameters_written(writer: Callable[[str, Any], str]) -> Iterator[None]:
 
 
 class LatentiaError(ValueError):
-    """Input or parameters that cannot be used. A `ValueError`, so that existing handlers catch it.
+    """Error about input or parameters; a `ValueError`, so that existing handlers catch it.
 
-    All parameters are attributes, from which the message is made: code that knows more sets them and raises the error again.
+    The message is built from the attributes: code that knows more sets them and raises the error again.
 
     Parameters
     ----------
     problem : str
-        What was found, and what to do.
+        Expected and actual input, and what to do.
     parameter : str, optional
-        Name of the parameter that the error is about. The message then begins with ``parameter=value:``, or ``parameter:``
-        without a value, and the command line puts the name of its option in its place.
+        Parameter that caused the error. The message then begins with ``parameter=value:``, or ``parameter:`` without a value;
+        the command line shows its option instead.
     value : object, optional
         Value of the parameter, or of the cell in ``row`` and ``column``.
     at_most : int, optional
         Largest value of the parameter that the data supports.
     row, column : int or str, optional
-        Number of the row, from 0, and number or name of the column that the error is about.
+        Number of the row, from 0, and number or name of the column.
     source : str or path, optional
-        File or table that the error is about, which the message names before the problem.
+        File or table, which the message names before the problem.
     place : str, optional
-        Where in the source, such as "line 3".
+        Place in the source, such as "line 3".
     hint : str, optional
-        A sentence with another way out, which ends the message.
+        Another solution, as the last sentence of the message.
     """
 
     def __init__(
@@ -94,17 +94,17 @@ class LatentiaError(ValueError):
         self._has_value = value is not _NO_VALUE
 
     def rename_source(self, path: Path, name: Path) -> None:
-        """Name a file, or one in a folder, as its user knows it, where a copy was read or written under another path."""
+        """Replace the path of a temporary copy by the name that the user knows."""
         if self.source is not None and Path(self.source).is_relative_to(path):
             self.source = name / Path(self.source).relative_to(path)
 
     @property
     def message(self) -> str:
-        """The message without the parameter."""
+        """Message without the parameter."""
         return self.compose("")
 
     def compose(self, parameter: str) -> str:
-        """Return the message with what is written for the parameter behind the source and the place."""
+        """Return the message, with a text for the parameter after source and place."""
         where = ", ".join(filter(None, [os.fspath(self.source or ""), self.place]))
         return " ".join(filter(None, [": ".join(filter(None, [where, parameter, self.problem])), self.hint]))
 
@@ -122,18 +122,18 @@ class MissingExtraError(LatentiaError, ImportError):
             f"{purpose} needs the package {package!r}, which is not installed. Install it with: pip install {package} "
             f"(or, in a copy of latentia's sources, pip install '.[{extra}]' for all of its kind)"
         )
-        self.args = (package, extra, purpose)  # Copies are made of these.
+        self.args = (package, extra, purpose)  # used by copy and pickle
 
 
 class LatentiaWarning(UserWarning):
-    """Base of every warning that this library raises."""
+    """Base class of the warnings of this library."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(escape_controls(str(message)))
 
 
 class AnchorWarning(LatentiaWarning):
-    """Anchor words that were asked for are missing, too rare, or repeated."""
+    """Requested anchor words are missing, too rare, or repeated."""
 
 
 class DroppedDataWarning(LatentiaWarning):
@@ -154,11 +154,11 @@ class FileNotice(LatentiaWarning):
     Parameters
     ----------
     fact : str
-        What was done.
+        Fact to report.
     advice : str
-        What to do if it is not wanted, in terms of Python.
+        What to do about it, in Python.
     parameter : str, optional
-        Parameter that the advice is about: the command line says what its own option does instead.
+        Parameter in the advice; the command line names its own option instead.
     """
 
     def __init__(self, fact: str, advice: str = "", *, parameter: str | None = None) -> None:
@@ -167,15 +167,15 @@ class FileNotice(LatentiaWarning):
 
 
 class NegativeRecoveryWarning(LatentiaWarning):
-    """A recovery by matrix inversion produced negative probabilities, which were clipped."""
+    """Recovery by matrix inversion gave negative probabilities, which were clipped."""
 
 
 class NonIntegerCountWarning(LatentiaWarning):
-    """Counts were expected and the values are not whole numbers."""
+    """Expected counts, but the values are not whole numbers."""
 
 
 def warn(message: str | LatentiaWarning, category: type[LatentiaWarning] = LatentiaWarning) -> None:
-    """Warn at the line outside of this library that led here."""
+    """Warn at the line outside of this library that called it."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back

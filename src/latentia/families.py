@@ -1,4 +1,4 @@
-"""The families of models: the one list of what there is, for the command line, pages, tests and benchmarks."""
+"""Register of the families of models, for the command line, pages, tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ __all__ = ["FAMILIES", "Family", "estimator", "estimators", "family_of"]
 
 @dataclass(frozen=True)
 class Family:
-    """A family of models. The record has names alone, so that nothing is imported before it is needed.
+    """Family of models. The record holds names only, so that families are imported on demand.
 
     Attributes
     ----------
     package : str
-        Of its estimators, below ``latentia``.
+        Package of its estimators, below ``latentia``.
     command : str
-        What learns it on the command line; with ``_`` for ``-`` the module of `latentia.cli`, and its function.
+        Command; with ``_`` for ``-`` also its module and function in `latentia.cli`.
     says : str
-        The first line of the command's docstring, for the list of commands.
+        First line of the command's docstring, for the list of commands.
     estimators : tuple of str
-        Names of the classes; the first is what the command fits by default.
+        Names of the classes; the command fits the first one by default.
     page : str
         Module of `latentia.report`.
     applied : str
-        File that ``latentia apply`` writes; empty where a model is not applied.
+        File that ``latentia apply`` writes; empty if models cannot be applied.
     reads : str
-        What ``latentia apply`` reads: "rows" of a table, "texts", or a source of "other" kinds.
+        Input of ``latentia apply``: "rows" of a table, "texts", or "other".
     plain : tuple of str
-        Estimators that have the page of all models.
+        Estimators with the generic page.
     """
 
     package: str
@@ -48,7 +48,7 @@ class Family:
         return self.command.replace("-", "_")
 
     def classes(self) -> list[type[Any]]:
-        """Its estimators, imported."""
+        """Import and return the estimators."""
         package = import_module(f".{self.package}", __package__)
         return [getattr(package, name) for name in self.estimators]
 
@@ -83,7 +83,7 @@ FAMILIES = (
     ),
     Family(
         "matrices", "matrix",
-        "Learn how probable every pair is, what is near to what, or communities, and write tables and a report.",
+        "Learn the probability of every pair, nearest words, or communities, and write tables and a report.",
         ("ProbabilityMatrix",), "matrix", "pairs.csv", "other",
     ),
     Family(
@@ -108,29 +108,29 @@ FAMILIES = (
     ),
     Family(
         "contrastive", "contrast",
-        "Find what is in one table and not in another of the same rows or columns, and write tables, a model and a report.",
+        "Find the part of one table that another table of the same rows or columns lacks; write tables, a model and a report.",
         (
             "ContrastivePCA", "ContrastiveComponents", "ContrastiveRegression", "ContrastiveLogisticRegression",
             "ContrastiveGaussianMixture", "ContrastiveIsing", "RichComponents", "BackgroundPCA",
         ), "contrast", "scores.csv", plain=("RichComponents", "BackgroundPCA"),
     ),
 )  # fmt: skip
-"""In the order of the list of commands."""
+"""All families, in the order of the list of commands."""
 
 
 def family_of(name: str) -> Family | None:
-    """The family of an estimator, by the name of its class."""
+    """Return the family of an estimator, by the name of its class."""
     return next((family for family in FAMILIES if name in family.estimators), None)
 
 
 def estimators() -> tuple[str, ...]:
-    """The names of all estimators."""
+    """Return the names of all estimators."""
     return tuple(name for family in FAMILIES for name in family.estimators)
 
 
 def estimator(name: str) -> type[Any]:
-    """An estimator by the name of its class: how one is made of others, of which it knows what users do."""
+    """Return an estimator by the name of its class."""
     family = family_of(name)
     if family is None:
-        raise ValueError(f"There is no estimator {name!r}.")
-    return next(one for one in family.classes() if one.__name__ == name)
+        raise ValueError(f"Expected the name of an estimator, found {name!r}.")
+    return next(cls for cls in family.classes() if cls.__name__ == name)

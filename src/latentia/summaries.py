@@ -1,6 +1,6 @@
-"""What a fitted model says, as data: tables whose columns know their unit and meaning, figures, and what pages say of them.
+"""Results of a fitted model as data: tables with units and meanings, figures, and sentences for pages.
 
-A page, the screen of a command, its files, data frames and matplotlib all show the same `Summary`.
+Pages, the screen, files, data frames and matplotlib all show the same `Summary`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, Literal
 import numpy as np
 
 from ._frames import new_frame
-from ._scratch import whole_file
 from ._summary_text import summary_page, summary_text
 from .evidence import Evidence, again_text, parts_text
+from .system.scratch import atomic_file
 
-__all__ = ["Answer", "Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
+__all__ = ["Answer", "Column", "Figure", "Section", "Summary", "Table", "block", "grade_columns", "histogram"]
 
 Kind = Literal["number", "bold", "key", "name", "text", "share", "bar", "meter", "words", "grade"]
 
@@ -33,37 +33,38 @@ class Column:
     Attributes
     ----------
     name : str
-        In files and data frames.
+        Name in files and data frames.
     values : sequence
-        A value a row. Of ``words`` a value is a sequence of texts, or of a text, a number and maybe what stands in brackets.
+        One value per row. For ``words``, a value is a sequence of texts, or of a text, a number and maybe a text for
+        brackets.
     text : str or callable
-        How a value is written to files: what `format` takes, or a function of the value.
+        Format of values in files: a format specification, or a function of the value.
     short : str or callable
-        The same on pages and on the screen, by default as in files.
+        Format on pages and on the screen; by default as in files.
     screen : str or callable
-        The same on the screen alone, where it differs.
+        Format on the screen alone, if it differs.
     kind : str
-        How pages show it: ``number``, ``text`` or ``bold``; ``key`` is the number of a component, in its colour; ``name`` heads
-        the row; ``share`` is a percentage with a bar, ``bar`` a number with one, ``meter`` one from 0 to 1; ``words`` are
-        several, last on the screen, as many as there is room for; ``grade`` is a badge with the value of the column before it.
+        Display on pages: ``number``, ``text`` or ``bold``; ``key`` is the number of a component, in its colour; ``name`` heads
+        the row; ``share`` is a percentage with a bar, ``bar`` a number with a bar, ``meter`` a bar from 0 to 1; ``words`` are
+        lists, last on the screen and cut to fit; ``grade`` is a badge with the value of the column before it.
     unit : str
-        Stands in brackets in files.
+        Unit, in brackets in files.
     heading : str
-        On pages, by default the name.
+        Heading on pages; by default the name.
     head : str
-        On the screen, by default the name.
+        Heading on the screen; by default the name.
     tip : str
-        Of words: what pages say when one is pointed at, with ``{}`` for its number, which they do not show then.
+        For words: hover text on pages, with ``{}`` for the number, which is then not shown otherwise.
     term, meaning : str
-        Entry of the glossary, by default under the heading.
+        Entry of the glossary; the term is by default the heading.
     where : str
-        Where it is shown: of "page", "screen" and "file" the first letters.
+        Places that show it: the first letters of "page", "screen" and "file".
     between, after : str
-        Of ``words``: what stands between them, and how what follows a number is written.
+        For ``words``: the separator, and the format of the text in brackets.
     most : int, optional
-        How many of ``words`` are shown; pages say how many more there are.
+        Number of ``words`` that are shown; pages add how many more there are.
     empty : str
-        What pages show where there is no value, or there are no ``words``.
+        Text on pages for a missing value or an empty list of ``words``.
     """
 
     name: str
@@ -90,65 +91,67 @@ class Column:
         return self.heading or self.name[:1].upper() + self.name[1:]
 
     def written(self, value: Any) -> str:
-        """A value as files have it; nothing where it is None."""
-        return _written(self.text, value)
+        """Return a value as in files; empty for None."""
+        return _format_value(self.text, value)
 
     def shown(self, value: Any) -> str:
-        """A value as pages and the screen have it."""
+        """Return a value as on pages and on the screen."""
         if self.kind == "words":
             return self.between.join(self.words(value)[: self.most])
         if self.kind == "share" and self.short is None and value is not None:
             return f"{100 * value:.1f}%"
-        return _written(self.text if self.short is None else self.short, value)
+        return _format_value(self.text if self.short is None else self.short, value)
 
     def printed(self, value: Any) -> str:
-        """A value as the screen has it."""
-        return self.shown(value) if self.screen is None else _written(self.screen, value)
+        """Return a value as on the screen."""
+        return self.shown(value) if self.screen is None else _format_value(self.screen, value)
 
     def words(self, value: Any) -> list[str]:
-        """The entries of a value of several, as texts."""
-        return [one if isinstance(one, str) else f"{one[0]} {self.number(one[1])}" for one in value]
+        """Return the entries of a list value as texts."""
+        return [item if isinstance(item, str) else f"{item[0]} {self.number(item[1])}" for item in value]
 
     def number(self, value: float) -> str:
-        """The number of an entry."""
-        return _written(self.short or "", value)
+        """Return the number of an entry as text."""
+        return _format_value(self.short or "", value)
 
 
-def _written(form: str | Callable[[Any], str], value: Any) -> str:
+def _format_value(form: str | Callable[[Any], str], value: Any) -> str:
     if value is None:
         return ""
     return form(value) if callable(form) else format(value, form)
 
 
 def block(names: Sequence[object], values: Any, text: str = ".8g") -> tuple[Column, ...]:
-    """The columns of an array (n, D), which only files have."""
-    return tuple(Column(str(name), own, text, where="f") for name, own in zip(names, np.asarray(values).T, strict=True))
+    """Return the columns of an array (n, D), for files only."""
+    return tuple(
+        Column(str(name), column, text, where="f") for name, column in zip(names, np.asarray(values).T, strict=True)
+    )
 
 
-def graded(
+def grade_columns(
     evidence: Evidence, n: int, name: str = "expected error", *, unit: str = "", meaning: str = ""
 ) -> tuple[Column, ...]:
-    """Whether each of ``n`` components is found again, where that was measured, its expected error and its grade."""
+    """Return the columns for ``n`` components: expected error, grade and, if measured, how much of each other fits repeat."""
     errors, components = evidence.component_errors, evidence.components
     measured = [None] * n if errors is None else [float(error) for error in errors]
-    grades = [one.grade for one in components] if len(components) == n else [""] * n
+    grades = [component.grade for component in components] if len(components) == n else [""] * n
     error = Column(name, measured, ".4f", ".2f", unit=unit, head="error", where="sf", meaning=meaning)
     grade = Column("grade", grades, kind="grade", heading=error.title)
-    found = evidence.of_components.found_again
-    if found is None or len(found) != n:
+    found_again = evidence.of_components.found_again
+    if found_again is None or len(found_again) != n:
         return error, grade
-    says = (
-        f"Whether fits on {parts_text(evidence.nouns)} have the same one: yes from 75%, mostly from 50%. It says "
-        "nothing of numbers."
+    explanation = (
+        f"Whether fits on {parts_text(evidence.nouns)} give the same one: yes from 75%, mostly from 50%. It does not "
+        "measure numbers."
     )
-    again = Column("found again", found, ".3f", again_text, kind="text", where="psf", meaning=says)
+    again = Column("found again", found_again, ".3f", again_text, kind="text", where="psf", meaning=explanation)
     return again, error, grade
 
 
 def histogram(
     name: str, of: str, values: np.ndarray, edges: Sequence[int], title: str = "", hint: str = "", place: str = ""
 ) -> Table:
-    """How many ``values`` lie between percentages, with bars."""
+    """Count the ``values`` between percentages, as a table with bars."""
     between = [f"{low} to {high}%" for low, high in pairwise(edges)]
     counts = np.histogram(values, [0, *(edge / 100 for edge in edges), np.inf])[0]
     labels = [f"below {edges[0]}%", *between, f"above {edges[-1]}%"]
@@ -158,39 +161,39 @@ def histogram(
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of what is known of components, rows of the data, or others.
+    """A table about components, rows of the data, or others.
 
     Attributes
     ----------
     name : str
-        Under which ``model.tables`` has it.
+        Name in ``summary.tables``.
     columns : tuple of Column
     title, hint : str
-        On the page, where a table without a title is not shown.
+        Title and hint on the page; a table without title is not shown there.
     file : str
-        Name of its file; none without it.
+        Name of its file; empty for none.
     caption : str
-        On the screen, where a table without one is not shown.
+        Caption on the screen; a table without caption is not shown there.
     note : str
-        On the screen, below it.
+        Line below the table on the screen.
     rest : str
-        Files in which the screen says that other rows are, by default its own.
+        Files with the remaining rows, as named on the screen; by default its own file.
     above : Section, optional
-        On the page, between the title and the hint.
+        Section between title and hint on the page.
     place, label : str
-        Identifiers on the page of its section and of the table, by default the name.
+        Identifiers of its section and of the table on the page; by default the name.
     most : int, optional
-        Rows on the page.
+        Maximal number of rows on the page.
     tall : bool
-        Whether a long table has its own frame on the page.
+        Whether the table scrolls in a frame on the page.
     order : sequence of int, optional
-        Rows that the page shows, and in which order; by default the first.
+        Rows on the page, in this order; by default the first.
     folded : str
-        On the page, what opens it; by default it is open.
+        Label that opens a folded table on the page; by default it is open.
     screen : tuple of str
-        Names of its columns on the screen, where their order is another one.
+        Names of its columns on the screen, if their order differs.
     printed : int, optional
-        How many of its rows are meant for the screen, by default all.
+        Number of rows for the screen; by default all.
     """
 
     name: str
@@ -215,31 +218,33 @@ class Table:
         return len(self.columns[0].values)
 
     def __getitem__(self, name: str) -> Column:
-        """The column of a name."""
+        """Return the column of a name."""
         return next(column for column in self.columns if column.name == name)
 
     def of(self, where: str) -> list[Column]:
-        """Its columns on the "page", on the "screen" or in the "file"."""
+        """Return its columns on the "page", on the "screen" or in the "file"."""
         if self.screen and where == "screen":
             return [self[name] for name in self.screen]
         return [column for column in self.columns if where[0] in column.where]
 
     def rows(self) -> list[dict[str, Any]]:
-        """A dictionary a row, by the names of all columns."""
+        """Return a dictionary per row, keyed by the names of all columns."""
         names = [column.name for column in self.columns]
-        values = zip(*(map(_plain, column.values) for column in self.columns), strict=True)
+        values = zip(*(map(_to_python, column.values) for column in self.columns), strict=True)
         return [dict(zip(names, row, strict=True)) for row in values]
 
     def to_frame(self) -> Any:
-        """All columns as a data frame of pandas, or of polars after ``sklearn.set_config(transform_output="polars")``."""
-        return new_frame({column.name: list(map(_plain, column.values)) for column in self.columns}, "Table.to_frame")
+        """Return all columns as a pandas data frame, or polars after ``sklearn.set_config(transform_output="polars")``."""
+        return new_frame(
+            {column.name: list(map(_to_python, column.values)) for column in self.columns}, "Table.to_frame"
+        )
 
     def texts(self) -> Iterator[list[str]]:
-        """The rows of its file, after the line of headings."""
+        """Yield the rows of its file, without the headings."""
         columns = self.of("file")
-        write = [partial(_written, column.text) for column in columns]
+        write = [partial(_format_value, column.text) for column in columns]
         for row in zip(*(column.values for column in columns), strict=True):
-            yield [one(value) for one, value in zip(write, row, strict=True)]
+            yield [format_cell(value) for format_cell, value in zip(write, row, strict=True)]
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file as CSV, with a line of headings."""
@@ -252,23 +257,23 @@ _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?|inf|nan)")
 
 
 def write_csv(path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Write a table with a line of headings, in which no text is a formula to a spreadsheet.
+    """Write a table with a line of headings that is safe to open in a spreadsheet.
 
-    Texts that begin as formulas do have an apostrophe before them; numbers stay numbers. Halves of characters, as in names of
-    files that are not UTF-8, are written in hexadecimal.
+    An apostrophe precedes texts that begin like a formula; numbers stay numbers. Bytes that are not UTF-8, as in some file
+    names, are written in hexadecimal.
     """
-    with whole_file(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+    with atomic_file(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         writer = csv.writer(file)
-        writer.writerow(map(_without_formula, header))
-        writer.writerows(map(_without_formula, row) for row in rows)
+        writer.writerow(map(_escape_formula, header))
+        writer.writerows(map(_escape_formula, row) for row in rows)
 
 
-def _without_formula(cell: Any) -> Any:
+def _escape_formula(cell: Any) -> Any:
     starts = isinstance(cell, str) and cell.startswith(_FORMULA_STARTS)
     return f"'{cell}" if starts and not _NUMBER.fullmatch(cell) else cell
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -280,13 +285,13 @@ class Figure:
     ----------
     name : str
     data : dict
-        As `latentia.report.figures` makes it.
+        Data from `latentia.report.figures`.
     title : str
         Heading on the page.
     label : str
-        What it is, for those who cannot see it.
+        Description for readers who cannot see it.
     hint, caption : str
-        Above and below it.
+        Text above and below the figure.
     term, meaning : str
         Entry of the glossary.
     shape : str
@@ -316,11 +321,11 @@ class Section:
     template : str
         Name of its file.
     values : dict
-        What the template is given.
+        Values for the template.
     tables : tuple of Table
-        Tables that it shows, for files, frames and the screen.
+        Tables that it shows; they also go to files, frames and the screen.
     figures : dict
-        Figures that it has places for, by name.
+        Figures that it shows, by name.
     data : dict
         Further data for the script of the page.
     """
@@ -334,14 +339,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of a page: the question, the words and the picture that it opens with.
+    """Opening of a page: the question, the answer in words and a picture.
 
     Attributes
     ----------
     question, words : str
-        What was asked of the data, and the answer in a sentence or two, by names wherever the data has some.
+        The question about the data, and the answer in a sentence or two, with names from the data if there are any.
     picture : Figure or Section, optional
-        The answer as a picture, which has no other place on the page.
+        The answer as a picture, shown only here.
     """
 
     question: str
@@ -351,43 +356,43 @@ class Answer:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """Tables, figures and sentences that describe a fitted model; printed, the verdict and the main table.
+    """Tables, figures and sentences about a fitted model; printing shows the verdict and the main table.
 
     Attributes
     ----------
     title, source : str
-        Heading, and where the data came from.
+        Heading, and source of the data.
     says : str
-        In a sentence.
+        Summary in a sentence.
     nouns : (str, str, str)
-        What one component is called, several, and the rows.
+        Names of one component, of several, and of the rows.
     evidence : Evidence
     error : str
-        What the expected error is, in a sentence.
+        Sentence about the expected error.
     parts : tuple of Table, Figure and Section
-        In the order of the page.
+        Parts of the page, in order.
     answer : Answer
-        Above all of them.
+        Opening of the page.
     reading : tuple of (str, str)
-        Entries of the glossary after those of tables and figures.
+        Glossary entries after those of tables and figures.
     comparison : sequence of dict
-        Rows that compare numbers of components, the first value the number.
+        Rows that compare numbers of components; the first value is the number.
     size : int
-        Which of them is this one.
+        Number of components of this model.
     missing : str
-        What the page lacks.
+        Note on missing parts of the page.
     note : str
-        What else the verdict says.
+        Addition to the verdict.
     styles : tuple of str
         Style sheets of its sections.
     lines : tuple of str
-        On the screen, below the tables.
+        Lines on the screen, below the tables.
     scripts : tuple of str
-        Scripts of the page, by default the one that draws figures.
+        Scripts of the page; by default the one that draws figures.
     colours : tuple of str
-        Of components, where there are more than figures have.
+        Colours of components, if there are more than figures have.
     numbered : str, optional
-        What the foot of the page says of their numbers; by default that they begin at 0, in the tables and the model too.
+        Sentence on the numbering of components at the foot of the page; by default that it starts at 0.
     """
 
     title: str = ""
@@ -422,26 +427,28 @@ class Summary:
 
     @property
     def tables(self) -> dict[str, Table]:
-        """Its tables by name, and that of the evidence."""
-        found = {
+        """Tables by name, with the table of the evidence."""
+        tables = {
             table.name: table
             for part in self._all
             for table in ((part,) if isinstance(part, Table) else part.tables if isinstance(part, Section) else ())
         }
         rows = self.evidence.rows()
         names = list(rows[0]) if rows else []
-        return found | {"evidence": Table("evidence", tuple(Column(one, [row[one] for row in rows]) for one in names))}
+        return tables | {
+            "evidence": Table("evidence", tuple(Column(name, [row[name] for row in rows]) for name in names))
+        }
 
     @property
     def figures(self) -> dict[str, Mapping[str, Any]]:
-        """Its figures by name."""
-        found: dict[str, Mapping[str, Any]] = {}
+        """Figures by name."""
+        figures: dict[str, Mapping[str, Any]] = {}
         for part in self._all:
             if isinstance(part, Figure):
-                found[part.name] = part.data
+                figures[part.name] = part.data
             elif isinstance(part, Section):
-                found |= part.figures
-        return found
+                figures |= part.figures
+        return figures
 
     @property
     def data(self) -> dict[str, Any]:
@@ -450,9 +457,9 @@ class Summary:
 
     @property
     def glossary(self) -> list[tuple[str, str]]:
-        """Terms and what they mean: of the tables and figures in their order, then others."""
-        told: list[tuple[str, str]] = []
+        """Terms with their meanings: those of tables and figures in order, then others."""
+        terms: list[tuple[str, str]] = []
         for part in self._all:
             entries = part.columns if isinstance(part, Table) else (part,) if isinstance(part, Figure) else ()
-            told += [(one.term or one.title, one.meaning) for one in entries if one.meaning]
-        return [*told, *self.reading]
+            terms += [(entry.term or entry.title, entry.meaning) for entry in entries if entry.meaning]
+        return [*terms, *self.reading]

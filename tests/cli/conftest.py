@@ -4,7 +4,7 @@ import re
 import pytest
 from shell import latentia
 
-from latentia.cli._options import in_options
+from latentia.cli._options import render_error
 from latentia.cli.commands import app
 from latentia.evidence.grades import GRADES
 from latentia.exceptions import LatentiaError
@@ -31,7 +31,7 @@ def refused(tmp_path):
         with pytest.raises(LatentiaError) as error:
             app([*map(str, arguments), "--out", str(tmp_path / "o"), "--quiet"], standalone_mode=False)
         assert sorted(path.name for path in tmp_path.iterdir() if not path.name.endswith("cache")) == before
-        return in_options(error.value)
+        return render_error(error.value)
 
     return run
 
@@ -89,7 +89,7 @@ def recommended():
         errors = [float(one["expected error"]) for one in rivals]
         if "close to the lowest" in why:
             assert float(row["expected error"]) <= 1.1 * min(errors)
-        elif why.startswith("the least"):
+        elif why.startswith("the lowest"):
             assert float(row["expected error"]) == min(errors)
         elif "before the expected error jumps" in why:
             assert float(rivals[rivals.index(row) + 1]["expected error"]) > 1.7 * float(row["expected error"])

@@ -85,7 +85,7 @@ def test_pairs(call, rows, tmp_path):
         ratio = probability / (model.marginals_[i] * model.marginals_[j])
         assert float(row["pmi"]) == pytest.approx(np.log(ratio), abs=1e-4)
     (tmp_path / "strange.csv").write_text("from,to\na,b\n")
-    with pytest.raises(LatentiaError, match="the model has none of its pairs"):
+    with pytest.raises(LatentiaError, match="the model knows none of its pairs"):
         call("apply", tmp_path / "o", tmp_path / "strange.csv", "--out", tmp_path / "b")
 
 
@@ -166,7 +166,7 @@ def test_words_that_the_model_does_not_have_are_ignored_and_counted(call, rows, 
     (tmp_path / "new.txt").write_text("The king and the ZEBRA king\nzebra quark\nking\n")
     printed = call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "a")
     assert "new.txt: 3 documents" in printed
-    assert "3 of 6 words are none of the model's and are ignored." in printed
+    assert "3 of 6 words are unknown to the model and ignored." in printed
     model, found = latentia.load(out / "model.npz"), rows(tmp_path / "a" / "documents.csv")
     words = [str(word) for word in model.vocabulary]
     table = np.zeros((1, len(words)), int)
@@ -174,7 +174,7 @@ def test_words_that_the_model_does_not_have_are_ignored_and_counted(call, rows, 
     shares = [float(found[0][f"topic {i}"]) for i in range(4)]
     assert shares == pytest.approx(model.transform(table)[0].tolist(), abs=1e-5)
     (tmp_path / "new.txt").write_text("zebra quark\n")
-    with pytest.raises(LatentiaError, match="the model has none of its words"):
+    with pytest.raises(LatentiaError, match="the model knows none of its words"):
         call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "b")
 
 
@@ -183,14 +183,14 @@ def test_counts_are_matched_by_their_words(call, rows, results, tmp_path):
     (tmp_path / "docword.q.txt").write_text("2\n3\n3\n1 1 7\n1 3 2\n2 2 5\n")
     (tmp_path / "vocab.q.txt").write_text("w9\nzebra\nw2\n")
     printed = call("apply", out, tmp_path / "docword.q.txt", "--out", tmp_path / "a")
-    assert "5 of 14 words are none of the model's" in printed
+    assert "5 of 14 words are unknown to the model" in printed
     model = latentia.load(out / "model.npz")
     table = np.zeros((2, model.n_features_in_), int)
     table[0, [9, 2]] = 7, 2
     found = [[float(row[f"topic {i}"]) for i in range(3)] for row in rows(tmp_path / "a" / file)]
     np.testing.assert_allclose(found, model.transform(table), atol=1e-5)
     (tmp_path / "vocab.q.txt").unlink()
-    with pytest.raises(LatentiaError, match="a table of counts with 120 columns is needed"):
+    with pytest.raises(LatentiaError, match="expected 120 columns, as many as the model's words"):
         call("apply", out, tmp_path / "docword.q.txt", "--out", tmp_path / "b")
 
 
@@ -217,7 +217,7 @@ def test_rows_without_labels(call, rows, results, tmp_path):
     call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "a")
     assert rows(tmp_path / "a" / file) == rows(out / file)[:15]
     (tmp_path / "new.txt").write_text("1 121 0\n 0:1\n")
-    with pytest.raises(LatentiaError, match="new.txt: has 121 words, and the model 120 words: they must agree"):
+    with pytest.raises(LatentiaError, match="new.txt: expected 120 words, as in the model; found 121 words"):
         call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "b")
 
 
@@ -237,7 +237,7 @@ def test_a_model_from_python_takes_all_columns_of_numbers(call, rows, tmp_path):
     assert found == model.predict(data.X[:50]).tolist()
     write_csv(tmp_path / "x.csv", "a,b,c", data.X[:5, :3])
     with pytest.raises(
-        LatentiaError, match="3 columns of numbers, and the model was fitted on 4, of which it has no names"
+        LatentiaError, match="expected 4 columns of numbers, as in the model, which knows no names; found 3"
     ):
         call("apply", tmp_path / "m.npz", tmp_path / "x.csv", "--out", tmp_path / "b")
 
@@ -282,7 +282,7 @@ def test_other_models_from_python(call, rows, tmp_path):
         call("apply", _saved(topics, tmp_path), tmp_path / "x.txt", "--out", tmp_path / "c")
     data = planted.product_mixture(3000, n_components=2, n_features=9)
     views = MultiViewMixture(2, distribution="bernoulli").fit(data.X, views=[range(3), range(3, 6), range(6, 9)])
-    with pytest.raises(LatentiaError, match="does not say which columns its views are"):
+    with pytest.raises(LatentiaError, match="does not name the columns of its views"):
         call("apply", _saved(views, tmp_path), tmp_path / "x.txt", "--out", tmp_path / "c")
 
 
@@ -290,7 +290,7 @@ def test_what_is_no_model(shell, tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     code, message = shell("apply", tmp_path / "none", tmp_path / "x.csv", "--out", tmp_path / "o")
     assert code == 2
-    assert "none: no model there. Give a folder of results, or its model.npz." in message
+    assert "none: no model found. Give a folder of results, or its model.npz." in message
     code, message = shell("apply", tmp_path / "x.csv", tmp_path / "x.csv", "--out", tmp_path / "o")
     assert code == 2
     assert "not a model saved by latentia" in message

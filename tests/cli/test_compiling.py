@@ -7,7 +7,7 @@ import time
 import pytest
 from numba.core import event
 
-from latentia.cli._compiling import announced
+from latentia.cli._compiling import announce_compiling
 
 
 def compiling(seconds):
@@ -21,7 +21,7 @@ def said():
 
 
 def test_a_long_wait_is_announced_once(said):
-    with announced(lambda: said.append(1), patience=0.05):
+    with announce_compiling(lambda: said.append(1), patience=0.05):
         compiling(0.3)
         assert said == [1]  # while it lasts
         compiling(0.3)
@@ -29,14 +29,14 @@ def test_a_long_wait_is_announced_once(said):
 
 
 def test_short_waits_add_up(said):
-    with announced(lambda: said.append(1), patience=0.5):
+    with announce_compiling(lambda: said.append(1), patience=0.5):
         for _ in range(8):
             compiling(0.1)
     assert said == [1]
 
 
 def test_functions_compiled_within_others_are_counted_once(said):
-    with announced(lambda: said.append(1), patience=30.0):
+    with announce_compiling(lambda: said.append(1), patience=30.0):
         with event.trigger_event("numba:compile"):
             compiling(0.01)
         compiling(0.01)
@@ -44,7 +44,7 @@ def test_functions_compiled_within_others_are_counted_once(said):
 
 
 def test_nothing_is_said_afterwards(said):
-    with announced(lambda: said.append(1), patience=0.1):
+    with announce_compiling(lambda: said.append(1), patience=0.1):
         event.start_event("numba:compile")  # and the command is interrupted
     time.sleep(0.3)
     compiling(0.3)
@@ -64,5 +64,5 @@ from latentia.cli import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr == "note: compiling for this computer, up to a minute; kept for later runs.\n"
+    assert done.stderr == "note: compiling for this computer takes up to a minute; later runs start at once.\n"
     assert done.stdout == ""

@@ -98,7 +98,7 @@ def test_other_rows(call, written, rows, regression, tmp_path):
     assert written(tmp_path / "a") == ["scores.csv"]
     assert (tmp_path / "a" / "scores.csv").read_bytes() == (out / "scores.csv").read_bytes()
     printed = call("apply", out, first, "--out", tmp_path / "b")
-    assert "without V what it shares with U is not removed" in printed
+    assert "without V the shared part is not removed" in printed
     model = latentia.load(out / "model.npz")
     scores = [float(row["predicted"]) for row in rows(tmp_path / "b" / "scores.csv")]
     np.testing.assert_allclose(scores, model.predict(data.U), rtol=1e-4, atol=1e-5)
@@ -122,7 +122,7 @@ def test_directions_and_a_range(call, rows, recommended, tmp_path):
     first, second, data = _views(tmp_path, "pca")
     out = tmp_path / "o"
     printed = call("contrast", first, second, "-k", "1:9", "--no-scale", "--out", out)
-    assert "4 columns of U carry at most 4 directions: the range stops there." in printed
+    assert "4 columns of U support at most 4 directions: the range stops there." in printed
     size, _ = recommended(printed, rows(out / "comparison.csv"))
     found = rows(out / "directions.csv")
     assert len(found) == size
@@ -170,7 +170,7 @@ def test_couplings(call, written, rows, refused, tmp_path):
     first, second, data = _views(tmp_path, "ising", 20_000, 9)
     printed = call("contrast", first, second, "--fit", "ising", "--out", tmp_path / "r")
     assert "scores.csv" not in written(tmp_path / "r")
-    assert "36 couplings of what U has and V has not" in printed
+    assert "36 couplings of the part that only U has" in printed
     found = {
         (row["column"], row["other column"]): float(row["this fit"]) for row in rows(tmp_path / "r" / "couplings.csv")
     }
@@ -181,7 +181,7 @@ def test_couplings(call, written, rows, refused, tmp_path):
     printed = call(
         "contrast", first, second, "--fit", "ising", "--edges", tmp_path / "edges.txt", "--out", tmp_path / "e"
     )
-    assert "18 couplings of what U has and V has not" in printed
+    assert "18 couplings of the part that only U has" in printed
     few = {
         (row["column"], row["other column"]): float(row["this fit"]) for row in rows(tmp_path / "e" / "couplings.csv")
     }
@@ -296,9 +296,9 @@ def test_wide_tables(call, refused, tmp_path):
         "contrast", first, second, "--fit", "logistic", "--target", target
     )
     printed = call("contrast", first, second, "--fit", "mixture", "--out", tmp_path / "m")
-    assert "2 components of what U has and V has not" in printed
+    assert "2 components of the part that only U has" in printed
     printed = call("contrast", first, second, "--out", tmp_path / "r")
-    assert "2 directions of what U has and V has not" in printed
+    assert "2 directions of the part that only U has" in printed
 
 
 # --- evidence -------------------------------------------------------------------------------------------------------
@@ -343,26 +343,29 @@ V = "x,y\n" + "\n".join(f"{i % 5},{i * 3 % 13}" for i in range(40)) + "\n"
         (["--fit", "forest"], "--fit 'forest': use one of pca, regression"),
         (["--method", "best"], "--method 'best': use one of auto, bls, gtls, eq2"),
         (["--order", "5"], "--order '5': use one of auto, 3, 4"),
-        (["--fit", "regression"], "--fit regression: what is to be predicted?"),
+        (["--fit", "regression"], "--fit regression needs --target"),
         (["--target", "t"], "--target is for --fit regression and logistic"),
         (["--fit", "ising", "-k", "3"], "-k is for --fit pca and mixture"),
         (["--fit", "ising", "--scale"], "--scale/--no-scale is for --fit pca and mixture"),
         (["--edges", "e.txt"], "--edges is for --fit ising"),
         (["--fit", "ising", "--edges", "nowhere"], "--edges nowhere: no such file"),
         (["--penalty", "l1"], "--penalty is for --fit regression"),
-        (["--fit", "regression", "--target", "t", "--alpha", "1"], "--alpha 1: of which penalty?"),
+        (["--fit", "regression", "--target", "t", "--alpha", "1"], "--alpha 1 needs --penalty l1 or l2"),
         (["--fit", "regression", "--target", "t", "--penalty", "l3"], "--penalty 'l3': use one of l1, l2"),
-        (["-k", "9"], "carry at most 3 directions: -k 9 is too large"),
+        (["-k", "9"], "support at most 3 directions: -k 9 is too large"),
         (["--shared", "9"], "--shared 9: U has 3 columns and V 2: they share at most 2 dimensions"),
         (["--linear-map", "identity"], "--linear-map identity: U has 3 columns and V 2"),
         (["--linear-map", "u.csv"], "no such file"),
         (["--ignore", "nope"], "--ignore names 'nope', and neither"),
         (["--columns", "a,b", "--ignore", "a"], "--columns and --ignore both name 'a'"),
         (["--columns-v", "a"], "no column 'a', which --columns-v names"),
-        (["--columns", "a"], "1 column of numbers; two or more are needed"),
+        (["--columns", "a"], "1 column of numbers; expected at least two"),
         (["--fit", "regression", "--target", "q"], "--target q: no such file, and no such column in"),
         (["--fit", "regression", "--target", "c"], "--target c: it is 5 in all 40 rows"),
-        (["--fit", "logistic", "--target", "t"], "--target t: 3 different values (0, 1, 2); two classes are needed."),
+        (
+            ["--fit", "logistic", "--target", "t"],
+            "--target t: expected two classes, found 3 different values (0, 1, 2).",
+        ),
         (["--fit", "regression", "--target", "t", "--columns", "a,t"], "--columns and --target both name 't'"),
     ],
 )
@@ -393,7 +396,7 @@ def test_tables_that_do_not_fit(refused, tmp_path, second, message):
 
 def test_few_rows(refused, tmp_path):
     first, second, _ = _views(tmp_path, "pca", 12)
-    assert "12 rows are too few: 16 or more are needed" in refused("contrast", first, second)
+    assert "expected at least 16 rows, and better hundreds; found 12" in refused("contrast", first, second)
     (tmp_path / "f").mkdir()
     first, second, _ = _views(tmp_path / "f", "pca", 18, 10)
     assert "18 rows and 20 columns in both tables" in refused("contrast", first, second)
@@ -411,12 +414,12 @@ def test_a_target_of_more_columns_and_of_words(refused, tmp_path):
     (tmp_path / "v.csv").write_text(V)
     (tmp_path / "w.csv").write_text("w\n" + "yes\nno\n" * 20)
     views = tmp_path / "u.csv", tmp_path / "v.csv"
-    assert "4 columns (a, b, t, c), and one is needed" in refused(
+    assert "expected one column, found 4 (a, b, t, c)" in refused(
         "contrast", *views, "--fit", "regression", "--target", tmp_path / "u.csv"
     )
     said = refused("contrast", *views, "--fit", "regression", "--target", tmp_path / "w.csv")
-    assert "--target w: not a column of numbers" in said
-    assert "for two classes use --fit logistic" in said
+    assert "--target w: expected a column of numbers" in said
+    assert "Use --fit logistic for two classes" in said
 
 
 def test_bad_input_ends_with_code_2(shell, tmp_path):

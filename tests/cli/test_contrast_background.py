@@ -77,7 +77,7 @@ def test_ignored_columns_may_be_lacking(call, rows, tables, tmp_path):
         (["--fit", "ising"], "--fit ising: expected a table V of the same rows"),
         (["--shared", "2"], "--shared 2: expected a table V of the same rows"),
         (["--columns-v", "m1"], "--columns-v m1: expected a table V of the same rows"),
-        (["-k", "9"], "carry at most 8 directions: -k 9 is too large"),
+        (["-k", "9"], "support at most 8 directions: -k 9 is too large"),
         (["--columns", "m0"], "1 column"),
     ],
 )

@@ -60,7 +60,7 @@ def of_patches(picture, tmp_path_factory):
     return out
 
 
-def _atoms(found):
+def _draw_atoms(found):
     said = "atom", "usage", "expected error", "grade", "found again"
     return np.array([[float(value) for name, value in row.items() if name not in said] for row in found])
 
@@ -81,9 +81,9 @@ def test_a_table(call, rows, written, path, data, tmp_path):
     printed = call("dictionary", path, "-k", 40, "--sparsity", 2, "--ignore", "id", "--no-scale", "--out", out)
     assert "rows.csv: 3,000 rows, 32 columns" in printed
     assert "40 atoms, the most used first" in printed
-    assert re.search(r"Up to 2 atoms a row, [12]\.\d needed on average; they leave 0?\.?\d", printed)
+    assert re.search(r"Up to 2 atoms a row, [12]\.\d needed on average; the residual is 0?\.?\d", printed)
     assert written(out) == FILES
-    atoms = _atoms(rows(out / "atoms.csv"))
+    atoms = _draw_atoms(rows(out / "atoms.csv"))
     assert atom_distances(data.components, atoms).max() < 0.05
     np.testing.assert_allclose(np.linalg.norm(atoms, axis=1), 1, atol=1e-6)
     codes = _codes(rows(out / "codes.csv"), 2, (3000, 40))
@@ -94,7 +94,7 @@ def test_a_table(call, rows, written, path, data, tmp_path):
 def test_tables_agree_with_the_model(rows, learned, data):
     model = latentia.load(learned / "model.npz")
     found = rows(learned / "atoms.csv")
-    np.testing.assert_allclose(_atoms(found), model.components_, atol=1e-7)
+    np.testing.assert_allclose(_draw_atoms(found), model.components_, atol=1e-7)
     assert list(found[0])[:6] == ["atom", "usage", "found again", "expected error", "grade", "sensor 0"]
     for i, row in enumerate(found):
         assert int(row["atom"]) == i
@@ -116,7 +116,7 @@ def test_columns_are_scaled_unless_told_not_to(call, rows, written, data, tmp_pa
     assert written(tmp_path / "o") == sorted([*FILES, "scaling.csv"])
     scaling = rows(tmp_path / "o" / "scaling.csv")
     np.testing.assert_allclose([float(row["divided by"]) for row in scaling], (data.X * units).std(axis=0), rtol=1e-4)
-    atoms = _atoms(rows(tmp_path / "o" / "atoms.csv")) * (data.X.std(axis=0))
+    atoms = _draw_atoms(rows(tmp_path / "o" / "atoms.csv")) * (data.X.std(axis=0))
     atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
     assert np.median(atom_distances(data.components, atoms)) < 0.05
     call("apply", tmp_path / "o", source, "--denoise", "--out", tmp_path / "a")
@@ -153,7 +153,7 @@ def test_a_sparse_matrix(call, rows, data, tmp_path):
     lines = ["%%MatrixMarket matrix coordinate real general", f"3000 32 {len(cells)}", *cells]
     (tmp_path / "x.mtx").write_text("\n".join(lines) + "\n")
     call("dictionary", tmp_path / "x.mtx", "-k", 40, "--splits", 0, "--no-cache", "--no-scale", "--out", tmp_path / "o")
-    atoms = _atoms(rows(tmp_path / "o" / "atoms.csv"))
+    atoms = _draw_atoms(rows(tmp_path / "o" / "atoms.csv"))
     assert np.median(atom_distances(data.components, atoms)) < 0.3
     call("apply", tmp_path / "o", tmp_path / "x.mtx", "--no-cache", "--out", tmp_path / "a")
     assert (tmp_path / "a" / "codes.csv").read_bytes() == (tmp_path / "o" / "codes.csv").read_bytes()
@@ -190,7 +190,9 @@ def test_a_model_from_python(call, rows, data, tmp_path):
     source = _write(tmp_path / "x.csv", data.X[:20])
     fewer = tmp_path / "fewer.csv"
     fewer.write_text("\n".join(line.rpartition(",")[0] for line in source.read_text().splitlines()))
-    with pytest.raises(LatentiaError, match="31 columns of numbers, and the model was fitted on 32"):
+    with pytest.raises(
+        LatentiaError, match="expected 32 columns of numbers, as in the model, which knows no names; found 31"
+    ):
         call("apply", file, fewer, "--out", tmp_path / "a")
     call("apply", file, source, "--out", tmp_path / "a")  # the numbers of the rows are left out
     assert len({row["row"] for row in rows(tmp_path / "a" / "codes.csv")}) == 20
@@ -250,7 +252,7 @@ def test_rebuilding_and_denoising_an_image(call, of_patches, picture, tmp_path):
         errors.append(np.sqrt(np.mean((read_image(tmp_path / "a" / "image.png") - clean) ** 2)))
     before = np.sqrt(np.mean((noisy - clean) ** 2))
     assert max(errors) < 0.8 * before
-    level = float(re.search(r"stand out of noise of ([\d.]+), white being 1", printed)[1])
+    level = float(re.search(r"above noise of ([\d.]+), white being 1", printed)[1])
     assert level == pytest.approx(0.1, rel=0.3)
 
 
@@ -282,12 +284,12 @@ TABLE = "a,b,c\n1,2,3\n3,1,1\n2,2,5\n"
     ("name", "content", "options", "message"),
     [
         ("x.csv", TABLE, ["-k", "many"], "give a number of atoms, or FROM:TO:STEP as in 10:50:10, or auto"),
-        ("x.csv", TABLE, ["-k", 4], "x.csv: 3 rows carry at most 3 atoms: -k 4 is too large"),
+        ("x.csv", TABLE, ["-k", 4], "x.csv: 3 rows support at most 3 atoms: -k 4 is too large"),
         (
             "x.csv",
             TABLE,
             ["-k", "2:3", "--splits", 0],
-            "--splits 0: -k 2:3 compares what fits on parts of the rows say",
+            "--splits 0: -k 2:3 compares fits on parts of the rows",
         ),
         ("x.csv", TABLE, ["-k", 3, "--sparsity", 4], "--sparsity 4: x.csv has 3 columns; give fewer atoms a row"),
         (
@@ -304,7 +306,7 @@ TABLE = "a,b,c\n1,2,3\n3,1,1\n2,2,5\n"
         ("x.csv", "a,b\nx,y\n", ["-k", 2], "no column of numbers; atoms need two or more"),
         ("x.csv", "", ["-k", 2], "x.csv: the file is empty"),
         ("x.txt", "one two\nthree\n", ["-k", 2], "x.txt"),
-        ("x.png", "no picture", ["-k", 2], "x.png: not an image, or damaged"),
+        ("x.png", "no picture", ["-k", 2], "x.png: expected a PNG, JPEG or TIFF image"),
         ("x.png", "", ["-k", 2, "--columns", "a"], "--columns: x.png: an image has no columns; leave it out"),
         ("x.png", "", ["-k", 2, "--no-scale"], "--scale: x.png: an image has no columns"),
         ("x.png", "", ["-k", 2, "--missing", "drop"], "--missing: x.png: an image has no columns"),
@@ -318,22 +320,24 @@ def test_bad_input(refused, tmp_path, name, content, options, message):
 def test_images_that_say_nothing(refused, tmp_path):
     write_image(tmp_path / "one.png", np.ones((1, 1)))
     said = refused("dictionary", tmp_path / "one.png", "-k", 2)
-    assert "one.png: 1 x 1 pixels, and patches of 8 x 8 do not fit; choose smaller ones with --patch" in said
+    assert "one.png: expected at least 8 x 8 pixels, found 1 x 1 pixels. Choose smaller patches with --patch" in said
     write_image(tmp_path / "flat.png", np.full((20, 20), 1 / 3))
     said = refused("dictionary", tmp_path / "flat.png", "-k", 2)
     assert "flat.png: all patches are of one colour: there is nothing to learn from" in said
     (tmp_path / "texts").mkdir()
-    assert "no images in this folder: PNG, JPEG and TIFF are read" in refused("dictionary", tmp_path / "texts", "-k", 2)
+    assert "found no images in this folder" in refused("dictionary", tmp_path / "texts", "-k", 2)
 
 
 def test_data_that_the_model_is_not_of(refused, learned, of_patches, path, picture, tmp_path):
     said = refused("apply", learned, picture)
-    assert "stripes.png: an image, and the model was learned from columns of a table" in said
-    assert "rows.csv: no image, and the model has atoms of patches" in refused("apply", of_patches, path)
+    assert "stripes.png: this is an image; the model was learned from columns of a table" in said
+    assert "rows.csv: expected an image (PNG, JPEG or TIFF), as the model has atoms of patches" in refused(
+        "apply", of_patches, path
+    )
     assert "--missing: stripes.png is an image" in refused("apply", of_patches, picture, "--missing", "drop")
     write_image(tmp_path / "small.png", np.ones((3, 9)))
     said = refused("apply", of_patches, tmp_path / "small.png")
-    assert "small.png: 9 x 3 pixels, and the model has patches of 6 x 6" in said
+    assert "small.png: 9 x 3 pixels; the model has patches of 6 x 6" in said
 
 
 def test_the_shell_says_what_is_wrong(shell, tmp_path):

@@ -129,7 +129,7 @@ def test_a_range_is_compared(call, rows, recommended, text, vectors, tmp_path):
     assert [row["states"] for row in rows(tmp_path / "v" / "comparison.csv")] == ["2", "3", "4", "5"]
     options = ["--refine", 0, "--columns", "pulse,pressure", "--out", tmp_path / "m"]
     printed = call("hmm", vectors, "-k", "2:9", *options)
-    assert "columns pulse, pressure carry at most 3 states: the range stops there" in printed
+    assert "columns pulse, pressure support at most 3 states: the range stops there" in printed
     compared = rows(tmp_path / "v" / "comparison.csv")
     assert float(compared[1]["held-out log-likelihood"]) > float(compared[0]["held-out log-likelihood"]) + 0.1
 
@@ -155,8 +155,8 @@ def test_a_saved_model_is_a_start(call, refused, text, vectors, tmp_path):
     again = latentia.load(tmp_path / "again" / "model.npz")
     assert again.start_ == "init"
     np.testing.assert_allclose(again.emissionprob_, latentia.load(model).emissionprob_, atol=0.02)
-    assert "ask for as many with -k 3" in refused("hmm", text, "-k", 2, "--init", model)
-    assert "a chain of columns of numbers is needed" in refused(
+    assert "use -k 3" in refused("hmm", text, "-k", 2, "--init", model)
+    assert "expected a chain of columns of numbers" in refused(
         "hmm", vectors, "-k", 3, "--columns", "pulse,pressure", "--init", model
     )
 
@@ -186,21 +186,21 @@ def test_missing_steps(call, refused, rows, chain, words, vectors, tmp_path):
 def test_what_is_held_out():
     steps = np.array([*"ab" * 20, "z", *"ab" * 20])
     one = command.Sequences(steps, np.array([81]), ["1"], None, [], "x")
-    train, test, what = command._held_out(one)
+    train, test, what = command._hold_out(one)
     assert what == "a tenth of every sequence"
     assert 7 <= test.lengths.sum() <= 9
     assert train.lengths.sum() + test.lengths.sum() == 81
     assert "".join(train.steps[: train.lengths[0]]) == "".join(steps[: train.lengths[0]])
     many = command.Sequences(np.array([*"abc" * 30]), np.full(30, 3), [], None, [], "x")
-    train, test, what = command._held_out(many)
+    train, test, what = command._hold_out(many)
     assert what == "one sequence in ten"
     assert train.lengths.tolist() == [3] * 27
     assert test.lengths.tolist() == [3] * 3
     # A symbol that is nowhere else ends a sequence that is measured.
     lone = np.array([*"abc" * 30])
-    first = int(np.flatnonzero(command.RowGroups(10, 1).of(np.arange(30)) == 0)[0])
+    first = int(np.flatnonzero(command.Folds(10, 1).of(np.arange(30)) == 0)[0])
     lone[3 * first + 1] = "q"
-    train, test, _ = command._held_out(command.Sequences(lone, np.full(30, 3), [], None, [], "x"))
+    train, test, _ = command._hold_out(command.Sequences(lone, np.full(30, 3), [], None, [], "x"))
     assert test.lengths.tolist() == [1, 1, 3, 3]
     assert "q" not in test.steps
 
@@ -237,12 +237,12 @@ def test_no_second_state(call, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
-        ("x.txt", "", [], "x.txt: the file has no symbols in it"),
+        ("x.txt", "", [], "x.txt: expected symbols, found an empty file"),
         (
             "x.txt",
             "a b a b a\n",
             ["-k", "9"],
-            "x.txt: 1 sequence, 5 steps, 2 symbols carry at most 2 states: -k 9 is too large",
+            "x.txt: 1 sequence, 5 steps, 2 symbols support at most 2 states: -k 9 is too large",
         ),
         ("x.txt", "a b c\n", ["--min-count", "2"], "fewer than two symbols occur 2 times or more; lower --min-count"),
         ("x.txt", "a a a\n", [], "fewer than two symbols are there"),
@@ -252,14 +252,14 @@ def test_no_second_state(call, tmp_path):
             ["--two-state", "-k", "3"],
             "-k 3: --two-state has two states; give one of the two options",
         ),
-        ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state is for symbols, and these steps are numbers"),
+        ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state needs symbols, but these steps are numbers"),
         ("x.txt", "a b c\n", ["--column", "a"], "a text file has no columns; leave --column out"),
         ("x.txt", "a b c\n", ["--two-state", "-k", "2:3"], "-k 2:3: --two-state has two states"),
         (
             "x.csv",
             "a,b\n1.5,2\n2,1\n",
             ["-k", "4:5", "--refine", "0"],
-            "columns a, b carry at most 3 states: -k 4 is too large",
+            "columns a, b support at most 3 states: -k 4 is too large",
         ),
         ("x.txt", "1 2 3\n", ["--kind", "vectors"], "Save vectors as .csv, one step per line"),
         ("x.txt", "a b\n", ["--kind", "pears"], "--kind 'pears': use one of auto, symbols, vectors"),
@@ -268,11 +268,11 @@ def test_no_second_state(call, tmp_path):
         ("x.csv", "a,b\nx,y\n", ["--column", "c"], "no column 'c', which --column names. There are a, b."),
         ("x.csv", "a,b\nx,1\n", ["--sequence", "c"], "no column 'c', which --sequence names"),
         ("x.csv", "a,b\nx,1\n", ["--column", "a", "--columns", "b"], "give one of the two"),
-        ("x.csv", "a,b\nx,1\n", ["--column", "a", "--sequence", "a"], "it cannot be both"),
+        ("x.csv", "a,b\nx,1\n", ["--column", "a", "--sequence", "a"], "Use it for one of the two"),
         ("x.csv", "a,b\nx,1\n,2\n", ["--column", "a"], "x.csv, line 3, column 'a': no value"),
         ("x.csv", "a,b\n1.5,1\nn/a,2\n", [], "x.csv, line 3, column 'a': no value ('n/a')"),
         ("x.csv", "a,b\n1.5,1\n2.5,2\n", ["--lower"], "are for symbols"),
-        ("x.txt", "a b a b a\n", ["-k", "2", "--covariance", "full"], "is for columns of numbers"),
+        ("x.txt", "a b a b a\n", ["-k", "2", "--covariance", "full"], "needs columns of numbers"),
         ("x.txt", "a b a b a\n", ["--covariance", "round"], "--covariance 'round': use one of diag, full, tied"),
         (
             "x.txt",

@@ -43,10 +43,10 @@ def test_signals_are_separated(call, rows, written, path, mixed, tmp_path):
 
 def test_a_range_takes_the_most_sources_that_the_evidence_supports(call, rows, recommended, path, tmp_path):
     printed = call("ica", path, "-k", "1:5", "--ignore", "time", "--out", tmp_path / "o")
-    assert "signals.csv: 3 columns carry at most 3 sources: the range stops there." in printed
+    assert "signals.csv: 3 columns support at most 3 sources: the range stops there." in printed
     assert "Comparison (on all rows)" in printed
     compared = rows(tmp_path / "o" / "comparison.csv")
-    assert recommended(printed, compared) == (3, "the most that the evidence supports")
+    assert recommended(printed, compared) == (3, "the largest number that the evidence supports")
     assert [row["sources"] for row in compared] == ["1", "2", "3"]
     assert float(compared[2]["variance kept"]) == pytest.approx(1)
     assert float(compared[0]["variance kept"]) <= float(compared[1]["variance kept"])
@@ -59,13 +59,13 @@ def test_a_range_without_good_sources_takes_the_least_crosstalk(call, rows, reco
     printed = call("ica", tmp_path / "x.csv", "-k", "2:4", "--refine", 0, "--out", tmp_path / "o")
     compared = rows(tmp_path / "o" / "comparison.csv")
     best, why = recommended(printed, compared)
-    assert why == "the least expected error, but the evidence supports none of these numbers"
+    assert why == "the lowest expected error, but the evidence supports none of these numbers"
     assert len(rows(tmp_path / "o" / "unmixing.csv")) == best
 
 
 def test_columns_that_count_the_rows_are_pointed_out(call, path, tmp_path):
     printed = call("ica", path, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
-    assert "note: column 'time': left out; if it measures, --role time=measurement" in printed
+    assert "note: column 'time': left out; if it is a measurement, --role time=measurement" in printed
     assert "not used: time (clock)" in printed
 
 
@@ -74,7 +74,7 @@ def test_columns_that_count_the_rows_are_pointed_out(call, path, tmp_path):
     ("content", "options", "message"),
     [
         ("a\n1\n", [], "1 column of numbers; two or more signals are needed"),
-        ("a,b\n1,2\n2,4\n", ["-k", "3"], "2 columns carry at most 2 sources: -k 3 is too large"),
+        ("a,b\n1,2\n2,4\n", ["-k", "3"], "2 columns support at most 2 sources: -k 3 is too large"),
         ("a,b\n1,2\n,4\n", [], "x.csv, line 3, column 'a': no value"),
         ("a,b\n1,2\n2,2\n3,2\n", [], "x.csv: 1 column with different values; two or more signals are needed"),
     ],

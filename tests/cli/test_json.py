@@ -138,8 +138,8 @@ def test_warnings_are_in_the_object(programs, files):
         (["mixture", "rows.csv", "--absent"], ABSENT),
         (["mixture", "rows.csv", "--seed", "-1"], "Invalid value for '--seed'"),
         (["mixture"], "Missing argument"),
-        (["apply", "absent", "rows.csv"], "absent: no model there"),
-        (["mixture", "rows.csv", "--encoding", "klingon"], "--encoding klingon: no encoding of texts"),
+        (["apply", "absent", "rows.csv"], "absent: no model found"),
+        (["mixture", "rows.csv", "--encoding", "klingon"], "--encoding klingon: expected a text encoding"),
     ],
 )
 def test_errors_are_objects_too(programs, files, arguments, problem):

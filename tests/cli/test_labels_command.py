@@ -224,7 +224,7 @@ def test_many_scores_are_sampled_and_chunked(call, rows, files, fitted, monkeypa
     monkeypatch.setattr(measures, "_CHUNK_SCORES", 50)
     call("labels", *arguments, "--out", tmp_path / "whole")
     assert rows(tmp_path / "whole" / "metrics.csv") == rows(fitted[0] / "metrics.csv")
-    monkeypatch.setattr(measures, "_MOST_SCORES", 30 * 12)
+    monkeypatch.setattr(measures, "_MAX_SCORES", 30 * 12)
     printed = call("labels", *arguments, "--out", tmp_path / "o")
     assert "document-averaged AUC: On a random sample of 30 of 80 rows." in printed
     first, *others = rows(tmp_path / "o" / "metrics.csv")
@@ -248,7 +248,7 @@ def test_predictions_hold_one_block_at_a_time(fitted, files, monkeypatch):
     """What is asked of the model at once is a block, and what is kept of it are five numbers a row."""
     _, model, _ = fitted
     test = Blocks.from_files(files / "test.txt", block_rows=32)
-    seen, asked = command._Predicted(), []
+    seen, asked = command._Predictions(), []
     real = type(model).top_labels
     monkeypatch.setattr(type(model), "top_labels", lambda self, X, n: asked.append(X.n_rows) or real(self, X, n))
     assert len(list(command._predictions(model, test, command.Names("label"), 7, False, seen))) == 80 * 7
@@ -276,8 +276,8 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
     ("content", "options", "message"),
     [
         ("3 5 4\n 0:1\n 1:1\n 2:1\n", ["-k", "2"], "x.txt: None of the 3 rows has a label"),
-        ("3 5 0\n 0:1\n 1:1\n 2:1\n", [], "x.txt: there are no labels in it"),
-        ("3 5 4\n" + ROWS, ["-k", "4"], "x.txt: 3 rows, 5 words, 4 labels carry at most 3 topics: -k 4 is too large"),
+        ("3 5 0\n 0:1\n 1:1\n 2:1\n", [], "x.txt: expected labels, found none"),
+        ("3 5 4\n" + ROWS, ["-k", "4"], "x.txt: 3 rows, 5 words, 4 labels support at most 3 topics: -k 4 is too large"),
         ("3 5 4\n" + ROWS.replace("1:1", "1:x", 1), [], "x.txt, line 2: expected 'label,label feature:value ...'"),
         (
             "3 5 4\n" + ROWS.replace("4:1", "5:1"),
@@ -287,11 +287,11 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
         ),
         ("1 1:1\n2 2:1\n", [], "--zero-based/--one-based: "),
         ("2 1:1\n0 2:1\n", ["--one-based"], "--labels-zero-based/--labels-one-based: "),
-        ("2\n0\n", ["--one-based"], "x.txt: there is no feature in the file"),
+        ("2\n0\n", ["--one-based"], "x.txt: expected the number of features"),
         ("3 5 4\n" + ROWS, ["--head", "pear"], "--head 'pear': use one of auto, ridge, logistic, full, bayes"),
         ("3 5 4\n" + ROWS, ["--no-topics", "--head", "bayes"], "--no-topics: --head bayes predicts with the topics"),
         ("3 5 4\n" + ROWS, ["--no-topics", "-k", "1:2"], "--no-topics: -k compares numbers of topics"),
-        ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial, paper"),
+        ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial"),
         ("3 5 4\n" + ROWS, ["--jobs", "0"], "--jobs 0"),
         ("3 5 4\n" + ROWS, ["--test", "absent.txt"], "--test absent.txt: no such file"),
         ("3 5 4\n" + ROWS, ["--vocabulary", "absent.txt"], "--vocabulary absent.txt: no such file"),
@@ -315,8 +315,8 @@ def nothing_is_fitted(monkeypatch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1 121 12\n0 0:1\n", "has 121 words and 12 labels, and {train} 120 words and 12 labels: they must agree"),
-        ("1 120 11\n0 0:1\n", "has 120 words and 11 labels, and {train} 120 words and 12 labels: they must agree"),
+        ("1 121 12\n0 0:1\n", "expected 120 words and 12 labels, as in {train}; found 121 words and 12 labels"),
+        ("1 120 11\n0 0:1\n", "expected 120 words and 12 labels, as in {train}; found 120 words and 11 labels"),
         ("0 120:1\n", "expected features from 0 to 119, not 120"),
         ("12 0:1\n", "expected labels from 0 to 11, not 12"),
         ("2 120 12\n0 0:1\n", "promises 2 rows and 1 were found"),
@@ -333,16 +333,20 @@ def test_a_test_file_is_checked_before_the_fit(refused, files, tmp_path, content
 @pytest.mark.usefixtures("nothing_is_fitted")
 def test_names_must_agree_with_the_file(refused, files, tmp_path):
     (tmp_path / "n.txt").write_text("a\n\nb\n")
-    assert "n.txt: 3 names, and" in refused("labels", files / "train.txt", "--labels", tmp_path / "n.txt")
+    assert "n.txt: expected 12 names, one for each of the labels in" in refused(
+        "labels", files / "train.txt", "--labels", tmp_path / "n.txt"
+    )
     (tmp_path / "n.txt").write_text("\n".join(["a"] * 11 + ["", "b"] + ["a"] * 107))
-    assert "n.txt, line 12: empty" in refused("labels", files / "train.txt", "--vocabulary", tmp_path / "n.txt")
+    assert "n.txt, line 12: expected a name" in refused(
+        "labels", files / "train.txt", "--vocabulary", tmp_path / "n.txt"
+    )
 
 
 def test_a_cache_without_labels_is_refused(refused, tmp_path_factory):
     folder = tmp_path_factory.mktemp("words")
     (folder / "docword.x.txt").write_text("2\n3\n3\n1 1 2\n1 2 1\n2 3 1\n")
     Blocks.from_files(folder / "docword.x.txt")
-    assert "there are no labels in it" in refused("labels", folder / "docword.x.txt.latentia-cache")
+    assert "expected labels, found none" in refused("labels", folder / "docword.x.txt.latentia-cache")
 
 
 def test_bad_input_ends_with_code_2(shell, tmp_path):
@@ -406,7 +410,7 @@ def test_texts_and_tags_of_a_table(call, rows, written, tmp_path):
     assert "sport3" in model.vocabulary
     new = tmp_path / "new.csv"
     new.write_text("text\nsport1 sport2 word3 zebra\nmusic1 music2 word4\n")
-    assert "1 of 7 words are none of the model's" in call(
+    assert "1 of 7 words are unknown to the model" in call(
         "apply", out, new, "--column", "text", "--out", tmp_path / "a"
     )
     best = [
@@ -420,7 +424,7 @@ def test_texts_and_tags_of_a_table(call, rows, written, tmp_path):
 def test_other_posts_to_test_on(call, rows, tmp_path):
     train, test = posts(tmp_path / "p.csv", tags="|"), posts(tmp_path / "q.csv", 30, tags=", ", first=120)
     test.write_text(test.read_text() + '999,"sport1 word2","rare"\n')
-    with pytest.warns(DroppedDataWarning, match=r"q.csv: 1 tag that no row learned from has, .*: rare"):
+    with pytest.warns(DroppedDataWarning, match=r"q.csv: 1 tag without a training row cannot be predicted: rare"):
         call("labels", train, "--column", "body", "--test", test, "-k", 2, "--out", tmp_path / "o")
     assert len({row["row"] for row in rows(tmp_path / "o" / "predictions.csv")}) == 31
 
@@ -435,7 +439,7 @@ def test_other_posts_to_test_on(call, rows, tmp_path):
             "which column holds the tags? Besides the texts there are id, body; name one with --tags",
         ),
         (["--column", "body", "--one-based"], "--zero-based: p.csv: its words and tags have names; leave it out"),
-        (["--column", "body", "--tags", "empty"], "there are no tags in it"),
+        (["--column", "body", "--tags", "empty"], "expected tags, found none"),
         (["--column", "body", "--test", "absent.csv"], "--test absent.csv: no such file"),
     ],
 )

@@ -112,18 +112,18 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
         ('a,b\n"1\n",2\n3,z\n5,6\n', [], "x.csv, line 4, column 'b': 'z'"),
         ("a,b\n1\n", [], "x.csv, line 2: 1 fields, and the header has 2"),
         ("a,a\n1,2\n", [], "two columns are called 'a'"),
-        ("1.5,2.5\n1,2\n", [], "line 1: numbers, where the names of the columns are needed"),
-        ("a;b\n1;2;3\n", [], "line 2: 3 fields, and the header has 2. Put fields with ';'"),
-        ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns carry at most 2 components: -k 3 is too large"),
+        ("1.5,2.5\n1,2\n", [], "line 1: expected the names of the columns, and found numbers"),
+        ("a;b\n1;2;3\n", [], "line 2: 3 fields, and the header has 2. Put fields that contain ';'"),
+        ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns support at most 2 components: -k 3 is too large"),
         ("a,b\n1,2\n2,1\n", ["-k", "x"], "-k 'x': give a number of components"),
         ("a,b\n1,2\n2,1\n", ["--columns", "a,z"], "no column 'z', which --columns names. There are a, b."),
         ("a,b\n1,2\n2,1\n", ["--ignore", "z"], "no column 'z', which --ignore names"),
         ("a,b\n1,2\n2,1\n", ["--columns", "a", "--ignore", "a"], "both name 'a'"),
-        ("a,b\n1,2\n2,1\n", ["--views", "a;b"], "2 groups of columns; three or more"),
+        ("a,b\n1,2\n2,1\n", ["--views", "a;b"], "expected three or more groups of columns"),
         ("a,b\n1,2\n2,1\n", ["--views", "a;b;a"], "--views names 'a' twice"),
         ("a,b\n1,2\n2,1\n", ["--views", "a;b;c"], "no column 'c', which --views names"),
         ("a,b\n1,2\n2,1\n", ["--views", "a;b;c", "--no-scale"], "leave it out"),
-        ("a,b\n1,2\n2,1\n", ["--distribution", "gaussian"], "--distribution is for --views"),
+        ("a,b\n1,2\n2,1\n", ["--distribution", "gaussian"], "--distribution needs --views"),
     ],
 )
 def test_bad_input(refused, tmp_path, content, options, message):
@@ -135,7 +135,7 @@ def test_bad_input_ends_with_code_2(shell, tmp_path):
     (tmp_path / "x.doc").write_text("a b\n")
     code, message = shell("mixture", tmp_path / "x.doc", "--out", tmp_path / "o")
     assert code == 2
-    assert "Save it as .csv, .tsv, .xlsx, .parquet or .mtx" in message
+    assert "expected a table as .csv, .tsv, .xlsx, .parquet or .mtx" in message
     assert "Traceback" not in message
 
 
@@ -236,9 +236,9 @@ def test_effects_of_other_columns(call, rows, patients, tmp_path):
     [
         (["--effects", "~ weight"], "no column 'weight', which --effects '~ weight' names"),
         (["--effects", "~ age +"], "--effects '~ age +': It cannot be read"),
-        (["--effects", "~ age", "--columns", "a,age"], "learned from 'age', which --columns names"),
+        (["--effects", "~ age", "--columns", "a,age"], "column 'age' is also in --columns"),
         (["--effects", "~ age", "--cluster", "ward"], "no column 'ward'"),
-        (["--cluster", "site", "--columns", "a,b"], "belongs to --effects"),
+        (["--cluster", "site", "--columns", "a,b"], "--cluster needs --effects"),
     ],
 )
 def test_effects_that_cannot_be_measured_end_the_run_before_it_learns(refused, options, words, patients):

@@ -66,15 +66,15 @@ def test_a_category_that_the_fit_has_not_seen_is_named(call, people, tmp_path):
     call("mixture", path, "-k", 2, "--distribution", "mixed", "--missing", "keep", "--out", tmp_path / "o")
     lines = path.read_text(encoding="utf-8").replace("red", "mauve").splitlines()
     (tmp_path / "new.csv").write_text("\n".join(lines[:20]), encoding="utf-8")
-    with pytest.warns(DroppedDataWarning, match="There is 'mauve' in column 'colour', which no row of the fit had"):
+    with pytest.warns(DroppedDataWarning, match="column 'colour' holds 'mauve'"):
         call("apply", tmp_path / "o", tmp_path / "new.csv", "--missing", "keep", "--out", tmp_path / "a")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--views", "age;income;owner"], "--views: with --distribution mixed every column has its own measure"),
-        (["--covariance", "full"], "--covariance: with --distribution mixed"),
+        (["--views", "age;income;owner"], "--views: leave it out with --distribution mixed"),
+        (["--covariance", "full"], "--covariance: leave it out with --distribution mixed"),
         (["--columns", "age,colour"], "expected three or more columns of numbers or categories, found age, colour"),
         (["--columns", "age,colour,absent"], "absent"),
     ],

@@ -199,7 +199,7 @@ def test_two_layers(call, rows, path, data, tmp_path, monkeypatch):
 def test_nothing_but_noise(call, rows, tmp_path):
     Y = np.random.default_rng(0).random((600, 40)) < 0.1
     source = _write(tmp_path / "x.csv", Y)
-    with pytest.warns(EvidenceWarning, match="No unit was found"):
+    with pytest.warns(EvidenceWarning, match="No hidden unit found"):
         printed = call("network", source, "--ignore", "id", "--out", tmp_path / "o")
     assert "No units were found" in printed
     assert "NOT SUPPORTED" in printed
@@ -267,9 +267,9 @@ TABLE = "a,b,c,d\n1,0,0,1\n0,1,0,1\n1,1,1,0\n"
             "x.csv",
             TABLE.replace("1,1,1,0", "1,1,7,0") + "1,0,1,1\n",
             [],
-            "exclude such columns with --ignore c, or take them as they are",
+            "exclude such columns with --ignore c, or use real values",
         ),
-        ("x.csv", TABLE.replace("1,0", "0.5,2"), [], "Say from where values are on with --above"),
+        ("x.csv", TABLE.replace("1,0", "0.5,2"), [], "Give a threshold with --above"),
         ("x.csv", TABLE, ["--vocabulary", "words.txt"], "--vocabulary: x.csv has names of columns; leave it out"),
         ("x.csv", "a,b,c\n1,0,1\n", [], "3 columns of numbers; a unit switches 4 columns or more"),
         ("x.csv", TABLE + "1,,0,1\n", [], "x.csv, line 5, column 'b': no value"),

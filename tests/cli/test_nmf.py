@@ -220,7 +220,7 @@ def test_other_rows(call, rows, learned, data, tmp_path):
     new = data.X[::7][:, ::-1]
     source = _write(tmp_path / "new.csv", new, _names(30)[::-1])
     printed = call("apply", learned, source, "--out", tmp_path / "a")
-    assert "Left over of a row:" in printed
+    assert "Unexplained part of a row:" in printed
     np.testing.assert_allclose(
         _entries(rows(tmp_path / "a" / "weights.csv"), 1), model.transform(data.X[::7]), atol=1e-4
     )
@@ -233,7 +233,7 @@ def test_a_model_from_python(call, refused, rows, data, tmp_path, learner):
     call("apply", file, source, "--out", tmp_path / "a")
     assert len(rows(tmp_path / "a" / "weights.csv")) == 20
     np.save(tmp_path / "x.npy", data.X[:, :7])
-    assert "7 columns, and the model was fitted on 30" in refused("apply", file, tmp_path / "x.npy")
+    assert "expected 30 columns, as in the fit; found 7" in refused("apply", file, tmp_path / "x.npy")
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------
@@ -245,11 +245,11 @@ TABLE = "a,b,c\n1,2,3\n3,1,1\n2,2,5\n4,1,2\n"
     ("options", "message"),
     [
         (["-r", "many"], "give a number of components, or FROM:TO:STEP as in 10:50:10, or auto"),
-        (["-r", 4], "x.csv: 4 rows of 3 columns carry at most 3 components: -k 4 is too large"),
+        (["-r", 4], "x.csv: 4 rows of 3 columns support at most 3 components: -k 4 is too large"),
         (["-k", "2:3", "--splits", 0], "--splits 0: -k 2:3 compares what fits on parts of the rows say"),
         (["-r", 2, "--method", "svd"], "--method 'svd': use one of auto, spa, farthest"),
         (["-r", 2, "--mixing", "ball"], "--mixing 'ball': use one of auto, simplex, cone"),
-        (["-r", 2, "--eps", 0], "--eps 0.0: a number above 0 is needed"),
+        (["-r", 2, "--eps", 0], "--eps 0.0: expected a number above 0"),
         (["-r", 2, "--refine", "much"], "--refine much: give a number of steps"),
         (["-r", 2, "--image", "3"], "--image '3': give width and height in pixels, as in 95x60"),
         (["-r", 2, "--image", "3x3"], "--image 3x3: these are 9 pixels, and x.csv has 4 rows"),
@@ -270,7 +270,7 @@ def test_what_cannot_be_is_refused(refused, tmp_path, options, message):
 
 def test_arrays_that_are_no_tables_are_refused(refused, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros(5))
-    assert "shape (5,) and type float64, and numbers of shape (rows, columns)" in refused("nmf", tmp_path / "x.npy")
+    assert "expected numbers of shape (rows, columns)" in refused("nmf", tmp_path / "x.npy")
     np.savez(tmp_path / "x.npz", a=np.zeros((3, 2)))
     assert "no array 'b'. There are a." in refused("nmf", tmp_path / "x.npz", "--array", "b")
     (tmp_path / "y.npy").write_bytes(b"nothing")
@@ -287,7 +287,7 @@ def test_pictures_that_differ_are_refused(refused, pictures, tmp_path):
     assert "no images in this folder" in refused("nmf", folder)
     write_image(folder / "a.png", np.zeros((4, 5)))
     write_image(folder / "b.png", np.zeros((5, 4)))
-    assert "b.png: 4 x 5 pixels, and a.png has 5 x 4 pixels" in refused("nmf", folder)
+    assert "b.png: expected 5 x 4 pixels, as in a.png; found 4 x 5 pixels" in refused("nmf", folder)
     assert "give a folder of pictures" in refused("nmf", pictures / "00.png")
     assert "--shape: in: pictures have a shape of their own" in refused("nmf", folder, "--shape", "5x4")
 
@@ -296,8 +296,8 @@ def test_other_pictures_are_refused(call, refused, pictures, path, tmp_path):
     call("nmf", pictures, "-r", 4, "--splits", 0, "--out", tmp_path / "m")
     write_image(tmp_path / "x.png", np.ones((3, 3)))
     message = refused("apply", tmp_path / "m", tmp_path / "x.png")
-    assert "3 x 3 pixels, and the model is of pictures of 14 x 10 pixels" in message
-    assert "no picture, and the model is of pictures" in refused("apply", tmp_path / "m", path)
+    assert "expected pictures of 14 x 10 pixels, as in the fit; found 3 x 3 pixels" in message
+    assert "since the model was fitted on pictures" in refused("apply", tmp_path / "m", path)
 
 
 # --- exact ----------------------------------------------------------------------------------------------------------
@@ -357,7 +357,7 @@ def test_exact_tables_that_cannot_be(refused, tmp_path):
     source = _exact_table(tmp_path / "x.csv", [[1, "many"], [2, 3]])
     assert "'many', which is not a finite number" in refused("nmf", source, "-r", 1, "--exact")
     assert "with --exact give one number of components, or auto" in refused("nmf", source, "-r", "1:2", "--exact")
-    assert "--image: x.csv: --exact has no use for it" in refused("nmf", source, "-r", 1, "--exact", "--image", "1x2")
+    assert "--image: x.csv: --exact does not use it" in refused("nmf", source, "-r", 1, "--exact", "--image", "1x2")
     assert "--budget: x.csv: is for --exact" in refused("nmf", source, "-r", 1, "--budget", 3)
     np.save(tmp_path / "x.npy", np.ones((2, 2)))
     assert "hold rounded numbers; give a table" in refused("nmf", tmp_path / "x.npy", "-r", 1, "--exact")

@@ -125,7 +125,7 @@ def test_rows_without_a_value_are_left_out(call, rows, refused, given, tmp_path)
     (tmp_path / "x.csv").write_text("\n".join(lines))
     options = ("-k", 3, "--refine", 0, "--partitions", 1)
     printed = call("noisy-or", tmp_path / "x.csv", *options, "--out", tmp_path / "gaps")
-    assert "<0.1% of the cells are empty and are taken as not known" in printed
+    assert "<0.1% of the cells are empty and are taken as unknown" in printed
     assert [row["row"] for row in rows(tmp_path / "gaps" / "posteriors.csv")][:3] == ["2", "3", "4"]
     assert "--missing 'mean': use one of keep, drop" in refused("noisy-or", tmp_path / "x.csv", "--missing", "mean")
     with pytest.warns(DroppedDataWarning, match="2 of 4000 rows lack a value and were left out: line 3, 10"):
@@ -177,8 +177,6 @@ def test_many_causes_and_a_table_that_is_too_large(call, rows, tmp_path):
         0,
         "--threshold",
         0,
-        "--partitions",
-        1,
         "--corrections",
         1,
         "--out",
@@ -203,8 +201,8 @@ BITS = "\n".join(["a,b,c,d,e,f", *("1,0,1,0,1,0", "0,1,0,1,0,1") * 60, ""])
         ("a,b,c\nyes,no,yes\n", [], "no column of numbers; a cause shows in three findings or more, written as 1 (present)"),
         ("a,b,c\nyes,1,1\n0,1,1\n1,1,1\n", [], "x.csv, line 2, column 'a': 'yes' is not a number"),
         ("a,b\n1,0\n", [], "2 columns of numbers; a cause shows in three findings or more, written"),
-        ("a,b,c\n1,0,1\n1,,0\n", [], "x.csv: 2 rows: joint absences of triples need"),
-        ("a,b,c\n1,0,1\n", ["--name", "flu"], "--name flu: a number and a name are needed"),
+        ("a,b,c\n1,0,1\n1,,0\n", [], "x.csv: Found 2 rows; expected at least 100"),
+        ("a,b,c\n1,0,1\n", ["--name", "flu"], "--name flu: expected a number and a name"),
         ("a,b,c\n1,0,1\n", ["--baskets", "--ignore", "a"], "--baskets: the file has no columns"),
         (
             "a,b,c\n1,0,1\n1,2,0\n1,1,0\n", [],
@@ -214,12 +212,12 @@ BITS = "\n".join(["a,b,c,d,e,f", *("1,0,1,0,1,0", "0,1,0,1,0,1") * 60, ""])
         ("a,b c,c,d\n1,5,1,7\n", [], '--ignore "b c,d", or name the findings with --columns'),
         ("a,b,c\n2,5,1.5\n", [], "So do 2 other columns."),
         ("a,b,c\n1,0,1\n0,1,1\n", [], "at least 100"),
-        (BITS, ["--causes", 0], "-k 0: at least 1 of the causes is needed"),
-        (BITS, ["-m", "4"], "6 findings carry at most 3 causes: -k 4 is too large"),
+        (BITS, ["--causes", 0], "-k 0: give at least 1 of the causes"),
+        (BITS, ["-m", "4"], "6 findings support at most 3 causes: -k 4 is too large"),
         (BITS, ["-m", "x"], "-k 'x': give a number of causes"),
         (BITS, ["-m", "3:2"], "-k '3:2': no number of causes in that range"),
-        (BITS, ["--prior", "1"], "--prior 1.0: a share between 0 and 1"),
-        (BITS, ["--row", "1"], "--row 1: x.csv has no row there. They begin in line 2 and end in line 121."),
+        (BITS, ["--prior", "1"], "--prior 1.0: expected a share between 0 and 1"),
+        (BITS, ["--row", "1"], "--row 1: x.csv has no row there. Rows begin in line 2 and end in line 121."),
         (BITS, ["--columns", "a,z"], "no column 'z', which --columns names"),
         (BITS, ["--ignore", "z"], "no column 'z', which --ignore names"),
         (BITS, ["--jobs", "0"], "--jobs 0"),

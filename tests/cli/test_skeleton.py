@@ -20,7 +20,7 @@ from shell import latentia as latentia_on_a_screen
 import latentia
 from latentia import mixtures
 from latentia.cli import _shared as shared
-from latentia.cli._options import _option, in_options, option_of
+from latentia.cli._options import _make_option, option_of, render_error
 from latentia.cli.commands import app, command_of
 from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, at_most
@@ -88,9 +88,9 @@ def test_sizes(text, sizes):
     [
         ("0", "at least 1 of the topics"), ("0:3", "no number of topics"), ("4:2", "no number of topics"),
         ("2:9:0", "no number of topics"), ("a", "give a number of topics, or FROM:TO:STEP"), ("1:2:3:4", "give a number"),
-        ("-3", "give a number"), ("1:101", "101 numbers of topics; 100 can be compared"),
-        ("1:99999999999999999999", "-k 1:99999999999999999999: no data carries that many topics"),
-        ("9" * 5000, "-k 9{40}: no data carries that many topics"), ("٣", "give a number of topics"),
+        ("-3", "give a number"), ("1:101", "101 numbers of topics; at most 100 can be compared"),
+        ("1:99999999999999999999", "-k 1:99999999999999999999: no data supports that many topics"),
+        ("9" * 5000, "-k 9{40}: no data supports that many topics"), ("٣", "give a number of topics"),
     ],
 )  # fmt: skip
 def test_sizes_that_are_none(text, message):
@@ -109,14 +109,14 @@ def test_sizes_that_are_none(text, message):
     ],
 )
 def test_errors_name_the_option_instead_of_the_parameter(parameter, option):
-    with pytest.raises(LatentiaError) as error, shared.named("x.csv"):
+    with pytest.raises(LatentiaError) as error, shared.name_source("x.csv"):
         raise LatentiaError("too much.", parameter=parameter, value=9)
-    assert in_options(error.value) == f"x.csv: {option} 9: too much."
-    with pytest.raises(LatentiaError, match=r"^x.csv, line 3: wrong$"), shared.named("y.csv"):
+    assert render_error(error.value) == f"x.csv: {option} 9: too much."
+    with pytest.raises(LatentiaError, match=r"^x.csv, line 3: wrong$"), shared.name_source("y.csv"):
         raise LatentiaError("wrong", source="x.csv", place="line 3")
     with (
         pytest.raises(LatentiaError, match="^x.csv: use --cache, or --no-cache.$"),
-        shared.named("x.csv"),
+        shared.name_source("x.csv"),
         parameters_written(option_of),
     ):
         raise LatentiaError(f"use {write_parameter('cache')}, or {write_parameter('cache', False)}.")
@@ -165,7 +165,7 @@ def test_apply_keeps_copies_where_it_is_told(call, counts, tmp_path):
 
 def test_no_copy_is_kept_where_the_folder_cannot_be_written(call, counts, tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "can_write", lambda folder: folder != counts.parent)
-    with pytest.warns(FileNotice, match=r"x\.mtx: no binary copy could be kept, as the folder cannot be written"):
+    with pytest.warns(FileNotice, match=r"x\.mtx: no binary copy was stored, as the folder cannot be written"):
         call("topics", counts, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
     assert sorted(path.name for path in counts.parent.iterdir()) == ["x.mtx"]
 
@@ -173,9 +173,9 @@ def test_no_copy_is_kept_where_the_folder_cannot_be_written(call, counts, tmp_pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cache", "c", "--no-cache"], "--cache and --no-cache: give one of the two"),
-        (["--cache", __file__], "test_skeleton.py: no folder that can be written. Choose another, or --no-cache"),
-        (["--cache", f"{__file__}/c"], "c: no folder that can be written"),
+        (["--cache", "c", "--no-cache"], "--cache and --no-cache exclude each other"),
+        (["--cache", __file__], "test_skeleton.py: the folder cannot be written. Choose another, or --no-cache"),
+        (["--cache", f"{__file__}/c"], "c: the folder cannot be written"),
     ],
 )
 def test_options_of_copies_that_make_no_sense(refused, table, options, message):
@@ -185,8 +185,8 @@ def test_options_of_copies_that_make_no_sense(refused, table, options, message):
 def test_a_copy_is_announced_with_the_options_of_the_command(shell, counts, tmp_path):
     code, said = shell("topics", counts, "-k", 2, "--refine", 0, "--quiet", "--out", tmp_path / "o")
     assert code == 0
-    assert said.startswith(f"note: {counts}: a binary copy, which later runs read faster, was put beside it as ")
-    assert said.endswith("It can be deleted at any time. --cache DIR puts it elsewhere, and --no-cache keeps none.\n")
+    assert said.startswith(f"note: {counts}: a binary copy, which later runs read faster, was stored beside it as ")
+    assert said.endswith("You can delete it at any time. --cache DIR writes it elsewhere; --no-cache writes none.\n")
 
 
 def test_an_encoding_that_was_found_is_announced(shell, tmp_path):
@@ -194,7 +194,7 @@ def test_an_encoding_that_was_found_is_announced(shell, tmp_path):
     (tmp_path / "x.csv").write_bytes("\n".join(lines).encode("latin-1"))
     code, said = shell("ica", tmp_path / "x.csv", "--refine", 0, "--quiet", "--out", tmp_path / "o")
     assert code == 0
-    assert "was read as Windows-1252 (Latin-1). If letters are wrong in it, name another with --encoding.\n" in said
+    assert "was read as Windows-1252 (Latin-1). If letters look wrong, give the encoding with --encoding.\n" in said
     assert "encoding=" not in said
 
 
@@ -226,7 +226,7 @@ def test_cells_without_a_value(call, rows, refused, holes, tmp_path, command, fi
     assert len(found) == 1497
     assert not {"4", "8", "21"} & {row["row"] for row in found}
     assert "holes.csv, without 3 of 1,500 rows, which lack a value" in (out / "report.html").read_text("utf-8")
-    with pytest.warns(FileNotice, match="3 cells without a value have the mean of their column now: 3 in 'a'"):
+    with pytest.warns(FileNotice, match="3 cells without a value were filled with the mean of their column: 3 in 'a'"):
         call(command, holes, "--missing", "mean", *options, "--force", "--out", out)
     assert len(rows(out / file)) == 1500
     assert "holes.csv, with means in 3 cells that had no value" in (out / "report.html").read_text("utf-8")
@@ -408,8 +408,8 @@ def _comparison(most, values):
 
 def test_numbers_that_the_data_cannot_carry_are_skipped(capsys):
     how, console = _comparison(3, {2: 0.5, 3: 0.1}), Console()
-    compared = shared._compared(how, [2, 3, 4, 5], console, False, lambda model: model.evidence_)
-    model, rows, best, why = shared._best(how, compared, how.fit, lambda model: model.evidence_, console)
+    compared = shared._compare_sizes(how, [2, 3, 4, 5], console, False, lambda model: model.evidence_)
+    model, rows, best, why = shared._choose_and_fit(how, compared, how.fit, lambda model: model.evidence_, console)
     assert model.size == 2
     assert [(row["things"], row["score"], row["grade"]) for row in rows] == [
         (2, 0.5, "not measured"), (3, 0.1, "not measured"),
@@ -422,7 +422,7 @@ def test_numbers_that_the_data_cannot_carry_are_skipped(capsys):
     assert "-k 4 and more are skipped: this data supports at most 3 components." in printed
     assert "2 things are best." in printed
     with pytest.raises(LatentiaError, match="at most 1 components"):
-        shared._compared(_comparison(1, {}), [2, 3], Console(), False, lambda model: model.evidence_)
+        shared._compare_sizes(_comparison(1, {}), [2, 3], Console(), False, lambda model: model.evidence_)
 
 
 def test_what_was_not_measured_is_never_the_best():
@@ -432,7 +432,7 @@ def test_what_was_not_measured_is_never_the_best():
 
 def test_a_range_ends_where_the_columns_do(call, rows, table, tmp_path):
     printed = call("mixture", table, "-k", "2:6", "--refine", 0, "--out", tmp_path / "o")
-    assert "x.csv: 1500 rows of 4 columns carry at most 4 components: the range stops there." in printed
+    assert "x.csv: 1500 rows of 4 columns support at most 4 components: the range stops there." in printed
     assert [row["components"] for row in rows(tmp_path / "o" / "comparison.csv")] == ["2", "3", "4"]
 
 
@@ -450,7 +450,7 @@ def test_a_range_ends_where_the_columns_do(call, rows, table, tmp_path):
 def test_a_file_that_no_run_wrote_is_refused_before_any_work(tmp_path, command, name):
     (tmp_path / "o").mkdir()
     (tmp_path / "o" / name).write_text("mine")
-    with pytest.raises(LatentiaError, match=f"{name}: would be replaced, and no earlier run wrote it"):
+    with pytest.raises(LatentiaError, match=f"{name}: would be replaced, but was written or changed outside"):
         app([command, str(tmp_path / "absent"), "--out", str(tmp_path / "o"), "--force"], standalone_mode=False)
     assert (tmp_path / "o" / name).read_text() == "mine"
 
@@ -485,7 +485,9 @@ def test_a_file_that_was_changed_since_its_run_is_not_replaced(call, table, tmp_
     out = tmp_path / "o"
     call("ica", table, "--refine", 0, "--out", out)
     (out / "sources.csv").write_text("mine")
-    with pytest.raises(LatentiaError, match=r"sources.csv: would be replaced, and no earlier run wrote it as it is"):
+    with pytest.raises(
+        LatentiaError, match=r"sources.csv: would be replaced, but was written or changed outside of latentia"
+    ):
         call("ica", table, "--refine", 0, "--out", out, "--force")
     assert (out / "sources.csv").read_text() == "mine"
 
@@ -517,9 +519,9 @@ def test_what_is_read_is_not_replaced(call, table, tmp_path):
     out = tmp_path / "o"
     call("ica", table, "--refine", 0, "--out", out)
     sources = (out / "sources.csv").read_bytes()
-    with pytest.raises(LatentiaError, match=r"sources.csv: is read, and would be replaced"):
+    with pytest.raises(LatentiaError, match=r"sources.csv: is an input and would be replaced"):
         call("mixture", out / "sources.csv", "-k", 2, "--out", out, "--force")
-    with pytest.raises(LatentiaError, match=r"model.npz: is read, and would be replaced"):
+    with pytest.raises(LatentiaError, match=r"model.npz: is an input and would be replaced"):
         call("apply", out, table, "--out", out, "--force")
     assert (out / "sources.csv").read_bytes() == sources
 
@@ -764,7 +766,7 @@ def test_a_table_of_results_is_exact(tmp_path):
 def test_a_command_goes_on_from_its_checkpoint(table, tmp_path, call, monkeypatch):
     from latentia.passes import checkpoint as room
 
-    monkeypatch.setattr(room, "_SHARE", np.inf)
+    monkeypatch.setattr(room, "_WRITE_SHARE", np.inf)
     whole, kept, again = tmp_path / "whole", tmp_path / "kept", tmp_path / "again"
     call("mixture", table, "-k", "3", "--out", whole)
     own, written = room._Folder._write, iter(range(3))
@@ -801,7 +803,7 @@ def test_what_is_said_of_an_option_is_understood_or_refused(behind):
     with pytest.raises(
         ValueError, match="least : .*: no name of an option, choices in braces, bound, or word in capitals"
     ):
-        _option(option, behind, "The least number.")
+        _make_option(option, behind, "The least number.")
 
 
 def test_messages_name_what_their_reader_types():
@@ -816,5 +818,5 @@ def test_messages_name_what_their_reader_types():
         assert {asked: write_parameter(*asked) for asked in options} == options
     assert write_parameter("columns") == "columns="
     heading = "x.csv: no column 'size=. cache=False', which columns= names."
-    assert in_options(LatentiaError(heading)) == heading
-    assert in_options(LatentiaError("too many", parameter="n_components", value=9)) == "-k 9: too many"
+    assert render_error(LatentiaError(heading)) == heading
+    assert render_error(LatentiaError("too many", parameter="n_components", value=9)) == "-k 9: too many"

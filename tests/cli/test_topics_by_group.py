@@ -44,7 +44,7 @@ def test_shares_by_group_and_over_time(speeches, tmp_path):
     assert "By testament, 2 groups; 60 documents left out:" in done.stdout
     assert "Over date, 10 periods:" in done.stdout
     assert "rises" in done.stdout
-    assert "Of 1 topic without support by the evidence nothing is called clear." in done.stdout
+    assert "Nothing is called clear for 1 topic without support by the evidence." in done.stdout
     rows = table(out / "prevalence.csv")
     assert {row["column"] for row in rows} == {"testament", "date"}
     assert len(rows) == 3 * (2 + 10)
@@ -91,8 +91,8 @@ def test_effects_of_columns(speeches, tmp_path):
         (["--effects", "~ testament", "--cluster", "author"], "--cluster author: there is no such column"),
         (["--cluster", "date"], "belongs to --effects"),
         (["--group-by", "party"], "no such column. There are date, testament"),
-        (["--over", "testament"], "neither a number nor a date"),
-        (["--period", "year"], "belongs to --over"),
+        (["--over", "testament"], "Expected a number or a date"),
+        (["--period", "year"], "--period needs --over"),
         (["--over", "date", "--period", "fortnight"], "one of day, week"),
     ],
 )

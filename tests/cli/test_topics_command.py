@@ -75,7 +75,7 @@ def test_topics_have_the_names_that_they_are_given(rows, texts, tmp_path):
     [
         (["-k", 3, "--name", "3=guns"], "--name 3=guns: expected a number from 0 to 2 and a name, such as"),
         (["-k", 3, "--name", "guns"], "--name guns: expected a number from 0 to 2"),
-        (["-k", "2:3", "--name", "1=guns"], "--name: topics of several numbers are compared; choose one with -k"),
+        (["-k", "2:3", "--name", "1=guns"], "--name needs one number of topics. Choose it with -k"),
         (["-k", 3, "--name", "0=a", "--name", "1=a"], "two topics are called 'a'"),
         (["-k", 3, "--names", "absent.csv"], "--names absent.csv: no such file"),
     ],
@@ -142,7 +142,7 @@ def test_the_dirichlet_sum_can_be_given(call, texts, tmp_path):
         (["--model", "pear"], "--model 'pear': use one of anchor, lda, single, auto"),
         (["--model", "lda", "--anchors", "a.txt"], "--model lda has no anchors"),
         (["--alpha0", "1"], "--alpha0: --model anchor has no such parameter"),
-        (["--model", "lda", "--alpha0", "-1"], "--alpha0 -1: a positive number is needed"),
+        (["--model", "lda", "--alpha0", "-1"], "--alpha0 -1: expected a positive number"),
     ],
 )
 def test_options_that_do_not_fit_the_model(refused, texts, options, message):
@@ -168,8 +168,8 @@ def test_uci_and_folder_and_csv(tmp_path, corpus):
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
-        ("x.txt", "", [], "x.txt: the file has no text in it"),
-        ("x.txt", "the of and\nthe\n", [], "no words are left"),
+        ("x.txt", "", [], "x.txt: expected text, found an empty file"),
+        ("x.txt", "the of and\nthe\n", [], "no words remain"),
         ("x.txt", "a b c\n", ["-k", "ten"], "-k 'ten'"),
         ("x.txt", "a b c\n", ["-k", "9:3"], "no number of topics"),
         ("x.txt", "house river\n" * 30, ["-k", "50", "--max-df", "1.0"], "-k 50 is too large"),
@@ -198,7 +198,7 @@ def test_bad_input_ends_with_code_2_and_writes_nothing(tmp_path, name, content, 
 
 def test_output_inside_the_source_and_bad_strengths(tmp_path):
     (tmp_path / "a.txt").write_text("house river")
-    assert "read again" in run("topics", tmp_path, "--out", tmp_path / "o", code=2).stderr
+    assert "lies in the input folder" in run("topics", tmp_path, "--out", tmp_path / "o", code=2).stderr
     anchors = tmp_path / "anchors.txt"
     for bad in ("river=2", "river=nan", "=1", "[/b]=x"):
         anchors.write_text(f"house\n{bad}\n")
@@ -268,7 +268,7 @@ def test_words_of_a_table_are_left_out_and_counted(call, refused, tmp_path, corp
     assert "left out" not in kept
     (tmp_path / "vocab.p.txt").unlink()
     message = refused("topics", tmp_path / "docword.p.txt", *options, "--stop-words", "english")
-    assert "the table has no words, only numbers of columns. For stop words give the vocabulary" in message
+    assert "the columns of the table have no names. For stop words give the vocabulary" in message
     printed = call(
         "topics", tmp_path / "docword.p.txt", "-k", 3, "--refine", 0, "--max-df", 0.3, "--out", tmp_path / "q"
     )
@@ -279,8 +279,8 @@ def test_words_of_a_table_are_left_out_and_counted(call, refused, tmp_path, corp
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--split", "chapters"], "--split chapters: use chapter, paragraph, or a number of words"),
-        (["--split", "chapter"], "x.txt: --split chapter: no headings of chapters were found"),
+        (["--split", "chapters"], "--split chapters: expected chapter, paragraph, or a number of words"),
+        (["--split", "chapter"], "x.txt: --split chapter: expected headings of chapters, found none"),
         (["--stop-words", "germann"], "did you mean 'german'?"),
         (["--stop-words", "absent.txt"], "--stop-words absent.txt: no such file"),
         (["--metadata", "absent.csv"], "absent.csv: --metadata: no such file"),

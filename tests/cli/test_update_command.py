@@ -55,10 +55,10 @@ def test_what_cannot_be_updated_or_merged(call, refused, folder, tmp_path):
     plain, scaled, other = tmp_path / "p", tmp_path / "s", tmp_path / "t"
     call("ica", folder / "signals0.csv", "--no-cache", "--out", plain)
     assert "--keep-moments" in refused("update", plain, folder / "signals1.csv")
-    assert "no model there" in refused("merge", tmp_path / "nothing")
+    assert "no model found" in refused("merge", tmp_path / "nothing")
     for out, i in ((scaled, 0), (other, 1)):
         call("mixture", folder / f"clouds{i}.csv", "-k", 3, "--keep-moments", "--no-cache", "--out", out)
-    assert "scaled by itself" in refused("merge", scaled, other)
+    assert "scaling each file by itself" in refused("merge", scaled, other)
     assert "no column" not in refused("merge", scaled, plain)
 
 
@@ -125,7 +125,7 @@ def test_an_update_that_is_stopped_adds_its_rows_once(call, folder, tmp_path, mo
             with pytest.raises(StoppedError):
                 call("update", out, rows, "--no-cache")
         printed = call("update", out, rows, "--no-cache")
-        assert ("nothing was changed again" in printed) == bool(more)
+        assert ("the model is unchanged" in printed) == bool(more)
     assert latentia.load(out / "model.npz").moments_.n_rows == 1200
 
 
@@ -145,7 +145,9 @@ def test_documents_are_added_to_topics_and_forgotten(call, refused, tmp_path):
     np.testing.assert_allclose(added.components_, fitted.components_, atol=1e-6)
     assert "Forgot 200 rows" in call("update", tmp_path / "a", tmp_path / "more.txt", "--forget")
     call("topics", tmp_path / "first.txt", "-k", 3, "--model", "lda", "--refine", 0, "--out", tmp_path / "lda")
-    assert "Learn it again from all rows: a SpectralLDA keeps none" in refused(
+    assert "Learn it again from all rows: a SpectralLDA stores no moments" in refused(
         "update", tmp_path / "lda", tmp_path / "more.txt"
     )
-    assert "--model lda keeps none" in refused("topics", tmp_path / "first.txt", "--model", "lda", "--keep-moments")
+    assert "--model lda has no moments to keep" in refused(
+        "topics", tmp_path / "first.txt", "--model", "lda", "--keep-moments"
+    )

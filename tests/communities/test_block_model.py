@@ -66,13 +66,6 @@ def test_the_theorem_and_what_refinement_adds(alpha0):
     assert errors[1] < errors[0] < (0.25 if alpha0 < 1 else 0.6)
 
 
-def test_the_partitioned_algorithm_in_the_dense_regime():
-    graph = planted.mixed_membership_graph(3000, 4, alpha0=0.1, degree=300, snr=10, random_state=2)
-    model = MixedMembershipBlockModel(4, alpha0=0.1, method="partitioned", n_splits=0).fit(graph.adjacency)
-    assert l1(model.memberships_, graph.memberships) < 0.05
-    assert not len(model.refinement_)
-
-
 def test_activity_of_nodes():
     graph = planted.mixed_membership_graph(1500, 3, alpha0=0, degree=30, snr=3, spread=1, random_state=1)
     linked = np.asarray(graph.adjacency.sum(axis=1)).ravel() > 0

@@ -44,7 +44,7 @@ def test_corrected_moments_are_sums_over_communities(alpha0):
     graph = planted.mixed_membership_graph(4000, 3, alpha0=alpha0, degree=150, snr=10, random_state=1)
     truth = graph.connectivity @ graph.memberships.T  # F^T: chance of an edge to every node for each community
     coordinates = (truth - truth.mean(axis=0))[:2].T / truth.std()
-    found = star_moments(graph.adjacency, coordinates).corrected(alpha0)
+    found = star_moments(graph.adjacency, coordinates).correct_for_mixing(alpha0)
     profiles = truth @ coordinates / truth.sum(axis=1, keepdims=True)
     second = profiles.T @ profiles / 3 / (alpha0 + 1)
     third = 2 * np.einsum("ka,kb,kc->abc", profiles, profiles, profiles) / 3 / ((alpha0 + 1) * (alpha0 + 2))

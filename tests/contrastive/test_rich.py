@@ -163,7 +163,7 @@ def test_distinguishing_sets():
     apart = SetSystem(((0, 1), (2, 3), (1, 2)))
     assert [apart.distinguishing(j) for j in range(3)] == [(0,), (3,), (1, 2)]
     assert apart.available(0, 2)
-    without = system.without([6])
+    without = system.mark_absent([6])
     assert without.distinguishing(3) == (0, 1)
     assert without.available(3, 2)
     assert set(system.sources(6, (0, 0, 1))) == {(0, 2, 1), (2, 0, 1)}
@@ -193,7 +193,7 @@ def test_systems_that_are_refused(subsets, reason):
 
 
 def test_systems_that_need_higher_orders_than_there_are():
-    with pytest.raises(LatentiaError, match="6 views are needed to tell set 62"):
+    with pytest.raises(LatentiaError, match="6 views separate set 62"):
         set_system(all_subsets(6), 6, 5)
     assert set_system(all_subsets(5), 5, 5).subsets == tuple(all_subsets(5))
     with pytest.raises(LatentiaError, match="all 15 subsets of 4 views"):
@@ -286,7 +286,7 @@ def test_cumulants_that_are_not_known(model, data):
     for order in (1, 7, "3"):
         with pytest.raises(LatentiaError, match="from 2 to 6"):
             model.cumulant(3, order)
-    with pytest.raises(LatentiaError, match="fitted on 3 of 3"):
+    with pytest.raises(LatentiaError, match="fitted on 3 views of 3"):
         model.cumulant(3, 5, data.views[:2])
 
 
@@ -420,19 +420,19 @@ def test_a_saved_model_is_the_same(model, data, tmp_path):
         (lambda views: [views[0], sparse.csr_array(views[1]), views[2]], "view 1 is sparse"),
         (
             lambda views: [views[0], views[1], views[2] * [1, 0, 1]],
-            "View 2 has 2 columns that say something of their own",
+            "View 2 has 2 linearly independent columns",
         ),
-        (lambda views: [views[0][:, [0, 1, 1]], views[1], views[2]], "columns that say something of their own"),
+        (lambda views: [views[0][:, [0, 1, 1]], views[1], views[2]], "linearly independent columns"),
         (lambda views: [view[:20] for view in views], "The data has 20 rows"),
         (lambda views: [view[:, 0] for view in views], "view 0 has one dimension, of 500 entries"),
         (lambda views: [np.array([["a", "b", "c"]] * 500)] * 3, "Row 0, column 0 of view 0: 'a' is text"),
-        (lambda views: views[:1], "There is one view"),
-        (lambda views: [], "There is no view"),
-        (lambda views: views[0], "A list of tables is needed"),
-        (lambda views: None, "A list of tables is needed"),
+        (lambda views: views[:1], "there is one"),
+        (lambda views: [], "there is none"),
+        (lambda views: views[0], "Expected a list of tables"),
+        (lambda views: None, "Expected a list of tables"),
         (
             lambda views: list(np.random.default_rng(0).standard_normal((3, 500, 30))),
-            "The views have 90 columns together",
+            "in all views together",
         ),
     ],
 )

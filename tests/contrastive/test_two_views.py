@@ -18,14 +18,20 @@ from latentia.contrastive import (
     ContrastivePCA,
     ContrastiveRegression,
 )
-from latentia.contrastive._estimator import _with_vetoes
-from latentia.contrastive._extract import Shares, _Metric, likeliest_parts, own_cumulant, parts_of_cumulant
-from latentia.contrastive._weak import Told
-from latentia.contrastive.regression import _divisor
+from latentia.contrastive._estimator import _escalate_repeated_signs
+from latentia.contrastive._extract import (
+    Shares,
+    _Metric,
+    compute_part_cumulant,
+    compute_specific_cumulant,
+    fit_gaussian_parts,
+)
+from latentia.contrastive._weak import ShrunkRegression
+from latentia.contrastive.regression import _regression_covariance
 from latentia.datasets import planted
 from latentia.evidence import Check, at_most
 from latentia.moments import cross_cumulant, moments_to_cumulants
-from latentia.passes import Blocks, deal
+from latentia.passes import Blocks, assign_folds
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 METHODS = ["auto", "bls", "gtls", "eq2"]
@@ -58,7 +64,7 @@ def test_residuals_in_place_of_u_are_exact_for_a_population(exact, order):
     joint = population_cumulants(np.hstack([u, v]), order)
     covariance = population_cumulants(np.hstack([u, v]), 2)
     regression = covariance[:2, 2:] @ np.linalg.inv(covariance[2:, 2:])
-    found = own_cumulant(joint, np.linalg.pinv(matrix), regression)
+    found = compute_specific_cumulant(joint, np.linalg.pinv(matrix), regression)
     np.testing.assert_allclose(found, population_cumulants(parts[0], order), atol=1e-8)
 
 
@@ -68,7 +74,7 @@ def test_cumulants_of_the_parts_are_exact_for_a_population(exact, order, sums):
     u, v, parts, matrix = exact
     joint = population_cumulants(np.hstack([u, v]), order)
     for part in (1, 2, 3):
-        found = parts_of_cumulant(joint, matrix, np.linalg.pinv(matrix), part, sums)
+        found = compute_part_cumulant(joint, matrix, np.linalg.pinv(matrix), part, sums)
         np.testing.assert_allclose(found, population_cumulants(parts[part - 1], order), atol=1e-8)
 
 
@@ -83,7 +89,7 @@ def test_equation_2_is_that_of_the_paper():
     """Against the formula itself, with the cumulants of four groups of rows averaged."""
     data = planted.contrastive_views(400, 3, n_features_v=4, shared="exponential")
     model = ContrastiveComponents(method="eq2").fit(data.U, data.V)
-    groups = deal(Blocks.from_array(data.U, data.V), 0).of(np.arange(400))
+    groups = assign_folds(Blocks.from_array(data.U, data.V), 0).of(np.arange(400))
     of_u, of_v = (
         np.mean(
             [
@@ -148,13 +154,13 @@ def test_views_of_many_columns_are_compared_row_by_row():
 
     data = planted.contrastive_views(1500, 4, shared="exponential", linear_map="orthogonal")
     usual = ContrastiveComponents().fit(data.U, data.V)
-    most, views.MOST_IN_TENSORS = views.MOST_IN_TENSORS, 4
+    most, views.MAX_TENSOR_COLUMNS = views.MAX_TENSOR_COLUMNS, 4
     try:
         other = ContrastiveComponents().fit(data.U, data.V)
     except LatentiaError as error:
         raise AssertionError from error
     finally:
-        views.MOST_IN_TENSORS = most
+        views.MAX_TENSOR_COLUMNS = most
     np.testing.assert_allclose(usual.linear_map_, other.linear_map_, rtol=1e-6)
     np.testing.assert_allclose(usual.covariance(1), other.covariance(1), rtol=1e-6, atol=1e-9)
     wide = planted.contrastive_views(600, 40, shared="exponential", linear_map="orthogonal")
@@ -180,7 +186,7 @@ def test_the_direction_of_what_one_view_has_alone():
     assert abs(np.linalg.eigh(np.cov(data.U.T))[1][:, -1] @ data.truth) < 0.9
     assert model.explained_variance_ratio_.sum() == pytest.approx(1)
     rows = model.transform(data.U, data.V)
-    np.testing.assert_allclose(model.inverse_transform(rows), model._own_rows(data.U, data.V), atol=1e-8)
+    np.testing.assert_allclose(model.inverse_transform(rows), model._estimate_specific_rows(data.U, data.V), atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -204,9 +210,9 @@ def test_regression_without_the_shared_part(seed):
 class Divided(ContrastiveRegression):
     """Keeps the covariance by which that with y is divided."""
 
-    def _keep(self, fitted):
-        super()._keep(fitted)
-        self.divisor = _divisor(fitted.found)
+    def _set_fitted_attributes(self, fitted):
+        super()._set_fitted_attributes(fitted)
+        self.divisor = _regression_covariance(fitted.recovered)
 
 
 @pytest.mark.parametrize("method", ["auto", "eq2"])
@@ -260,13 +266,13 @@ def test_what_is_told_of_a_regression():
     """Shares that are known are divided by; without any knowledge of them V is as good as a covariate."""
     rng = np.random.default_rng(0)
     factor = rng.standard_normal((4, 4))
-    metric = _Metric.of(factor @ factor.T + np.eye(4))
+    metric = _Metric.from_residual(factor @ factor.T + np.eye(4))
     true, beta, none = np.diag([0.9, 0.5, 0.2, 0.05]), rng.standard_normal(4), np.zeros((4, 4))
     target = metric.root @ true @ metric.root @ beta
-    known = Told.of(Shares(metric, true, none, none), target, 0.0)
+    known = ShrunkRegression.from_shares(Shares(metric, true, none, none), target, 0.0)
     np.testing.assert_allclose(np.linalg.solve(known.covariance, target), beta, rtol=1e-3)
     assert known.deviations.max() < 0.05
-    unknown = Told.of(Shares(metric, true, 1e6 * np.eye(4), 1e3 * np.eye(4)), target, 0.0)
+    unknown = ShrunkRegression.from_shares(Shares(metric, true, 1e6 * np.eye(4), 1e3 * np.eye(4)), target, 0.0)
     beside = metric.inverse @ metric.inverse @ target
     found = np.linalg.solve(unknown.covariance, target)
     assert found @ beside / np.linalg.norm(found) / np.linalg.norm(beside) > 0.99
@@ -274,7 +280,10 @@ def test_what_is_told_of_a_regression():
     # The larger the noise of shares or of the target, the less is told.
     sizes = [
         np.linalg.norm(
-            np.linalg.solve(Told.of(Shares(metric, true, noise * np.eye(4), none), target, of_y).covariance, target)
+            np.linalg.solve(
+                ShrunkRegression.from_shares(Shares(metric, true, noise * np.eye(4), none), target, of_y).covariance,
+                target,
+            )
         )
         for noise, of_y in ((0.0, 0.0), (0.0, 0.01), (0.01, 0.01), (0.04, 0.01))
     ]
@@ -355,7 +364,7 @@ def spoiled(table, value):
         (lambda u, v: (u, u @ np.ones((3, 3)) + v @ np.diag([1, 1, 0])), "depend on each other|exactly|singular"),
         (lambda u, v: (u, u), "depend on each other"),
         (lambda u, v: (u[:5], v[:5]), "minimum of 8|at least 8"),
-        (lambda u, v: (u, None), "second view is needed"),
+        (lambda u, v: (u, None), "Expected a second view"),
         (lambda u, v: (u, v[:, 0]), "V"),
     ],
 )
@@ -384,7 +393,7 @@ def test_columns_without_more_to_say_change_no_answer(change):
 
 def test_wrong_targets_edges_and_numbers_are_refused():
     u, v = views()
-    with pytest.raises(LatentiaError, match="target is needed"):
+    with pytest.raises(LatentiaError, match="Expected a target"):
         ContrastiveRegression().fit(u, v)
     with pytest.raises(LatentiaError, match="U has 200 rows and y has 199"):
         ContrastiveRegression().fit(u, v, np.arange(199.0))
@@ -411,7 +420,7 @@ def test_parts_are_exact_for_a_population_of_which_the_map_is_known(exact):
         np.testing.assert_allclose(model.covariance(part), np.cov(rows.T), rtol=1e-8)
     inverse = np.linalg.pinv(matrix)
     joint = np.cov(np.hstack([u, v @ inverse.T]).T)
-    found = likeliest_parts(joint[:2, :2], joint[:2, 2:], joint[2:, 2:])
+    found = fit_gaussian_parts(joint[:2, :2], joint[:2, 2:], joint[2:, 2:])
     np.testing.assert_allclose(found, np.cov(parts[0].T), rtol=1e-6)
 
 
@@ -427,7 +436,7 @@ def test_parts_of_a_known_map_are_the_likeliest():
 
     start = np.linalg.cholesky([np.cov(rows.T) for rows in (own, shared, other)]).ravel()
     best = optimize.minimize(likelihood, start, tol=1e-10).x[:9].reshape(3, 3)
-    found = likeliest_parts(joint[:3, :3], joint[:3, 3:], joint[3:, 3:])
+    found = fit_gaussian_parts(joint[:3, :3], joint[:3, 3:], joint[3:, 3:])
     np.testing.assert_allclose(found, best @ best.T, atol=0.02)
 
 
@@ -459,7 +468,7 @@ def test_a_map_that_does_not_hold_is_not_supported():
     [
         (np.eye(2), r"an array of shape \(2, 2\).* need one of shape \(4, 3\)"),
         ("identity", r"'identity': views of 3 and 4 columns"),
-        (np.ones((4, 3)), "rank 1 and 3 is needed"),
+        (np.ones((4, 3)), "rank 1; expected 3"),
         ("eye", "'identity' or an array"),
         (np.full((4, 3), np.nan), "NaN"),
     ],
@@ -485,7 +494,7 @@ def test_two_signs_of_another_model_are_a_veto(failing, role):
     lines = [
         Check(name, "", 2.0 if i < failing else 0.0, at_most(1.0), "", "", "caution") for i, name in enumerate(names)
     ]
-    assert [check.role for check in _with_vetoes(lines)] == [role] * failing + ["caution"] * (3 - failing)
+    assert [check.role for check in _escalate_repeated_signs(lines)] == [role] * failing + ["caution"] * (3 - failing)
 
 
 @pytest.mark.parametrize("seed", [500, 501])

@@ -36,7 +36,7 @@ class Unread(Blocks):
     def __getitem__(self, number):
         raise AssertionError("no row is needed")
 
-    def group(self, groups, dealt):
+    def group(self, groups, folds):
         return self
 
 

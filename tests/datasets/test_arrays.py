@@ -53,9 +53,9 @@ def test_one_of_several_arrays(table, tmp_path):
     np.testing.assert_array_equal(read_array(tmp_path / "x.npz", "small").values, table[:2])
     with pytest.raises(LatentiaError, match="no array 'other'. There are small, large, long, text"):
         read_array(tmp_path / "x.npz", "other")
-    with pytest.raises(LatentiaError, match=r"array 'long': shape \(1000,\)"):
+    with pytest.raises(LatentiaError, match=r"array 'long': expected numbers .* found shape \(1000,\)"):
         read_array(tmp_path / "x.npz", "long")
-    with pytest.raises(LatentiaError, match="array 'text': shape .* numbers"):
+    with pytest.raises(LatentiaError, match="array 'text': expected numbers .* shape"):
         read_array(tmp_path / "x.npz", "text")
 
 
@@ -76,7 +76,7 @@ def test_files_that_are_no_tables(tmp_path):
     for name, message in (
         ("empty.npy", r"shape \(0, 3\)"),
         ("objects.npy", "not a readable file of NumPy"),
-        ("none.npz", "there are no arrays in the file"),
+        ("none.npz", "expected arrays, found none in the file"),
         ("damaged.npz", "not a readable zip archive"),
         ("text.npy", r"not a readable file of NumPy \(it begins like neither .npy nor .npz\)\.$"),
         ("missing.npy", "no such file"),
@@ -86,5 +86,5 @@ def test_files_that_are_no_tables(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((2, 2)))
     with pytest.raises(LatentiaError, match="a .npy file holds one array, which has no name; leave 'a' out"):
         read_array(tmp_path / "x.npy", "a")
-    with pytest.raises(LatentiaError, match="a folder, and a file is needed"):
+    with pytest.raises(LatentiaError, match="expected a file, found a folder"):
         read_array(tmp_path)

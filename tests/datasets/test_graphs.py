@@ -105,8 +105,8 @@ def test_numbers_are_read_alike_however_they_are_read(tmp_path, monkeypatch):
     np.save(tmp_path / "y.npy", np.c_[pairs, pairs[:, 0] % 5].astype(float))
     found = [read_graph(tmp_path / "x.txt", directed=True, encoding="utf-8")]
     found += [read_graph(tmp_path / name, directed=True) for name in ("x.npy", "y.npy")]
-    monkeypatch.setattr(graphs, "_MARKED_ALWAYS", 0)
-    monkeypatch.setattr(graphs, "_PIECE", 100)
+    monkeypatch.setattr(graphs, "_MAX_MARKED", 0)
+    monkeypatch.setattr(graphs, "_PIECE_EDGES", 100)
     found += [read_graph(tmp_path / "x.txt", directed=True)]
     np.save(tmp_path / "z.npy", np.c_[pairs * 10**12, pairs[:, 0] % 5])
     found += [read_graph(tmp_path / "z.npy", directed=True)]
@@ -202,17 +202,17 @@ def test_a_pipe(tmp_path):
         ("x.txt", "0 1 1\n0 1 -1\n", {}, "x.txt, line 2: '-1' is no weight; weights are 0, for no edge, or numbers"),
         ("x.txt", "0 1 1e16\n", {}, "x.txt, line 1: '1e16' is no weight"),
         ("x.txt", "0 1 nan\n", {}, "x.txt, line 1: 'nan' is no weight"),
-        ("x.txt", "# nothing\n", {}, "there are no edges in the file"),
-        ("x.txt", "", {}, "there are no edges in the file"),
+        ("x.txt", "# nothing\n", {}, "expected edges, found none in the file"),
+        ("x.txt", "", {}, "expected edges, found none in the file"),
         ("x.txt", "0 0\n", {}, "x.txt: The graph has no edges: its 1 edges are loops"),
         ("x.txt", b"a b\n\xff\x81 b\n", {}, "x.txt, line 2: not UTF-8 text .byte 0xff"),
         ("x.txt", b"0 1\n1 \x002\n", {}, "x.txt, line 2: a NUL byte"),
         ("x.txt", "a b\n", {"columns": ["a", "b"]}, "no named columns"),
         ("x.csv", "a,b\np\n", {}, "x.csv, line 2: 1 fields"),
-        ("x.csv", "0,1,5\n1,2,7\n", {}, "holds numbers where headings are expected"),
-        ("x.csv", "a,b\np,q\n,q\n", {}, "x.csv, line 3, column .*: an empty cell where a node is needed"),
+        ("x.csv", "0,1,5\n1,2,7\n", {}, "expected headings, found numbers in the first line"),
+        ("x.csv", "a,b\np,q\n,q\n", {}, "x.csv, line 3, column .*: expected a node, found an empty cell"),
         ("x.csv", "a,b\np,q\n", {"columns": ["a", "c"]}, "no column 'c'"),
-        ("x.csv", "a,b\np,q\n", {"columns": ["a"]}, "1 columns are named: two of nodes, and one of weights"),
+        ("x.csv", "a,b\np,q\n", {"columns": ["a"]}, "expected two columns of nodes, and optionally one of weights; found 1"),
         ("x.csv", "a,b,c\np,q,1\nq,r,\n", {}, "x.csv, line 3, column 'c': '' is no weight"),
         ("x.csv", "alcohol,acid,ash\n14.23,1.71,2.43\n13.2,1.78,2\n", {}, "first column holds numbers such as 14.23,"),
         ("x.tsv", "class\tacid\n1\t1.71\n1\t2\n2\t-.3e5\n", {}, "second column .* 1.71, which are measurements and no nodes"),
@@ -243,12 +243,15 @@ def test_bad_files(tmp_path, name, content, options, message):
     ("array", "message"),
     [
         (np.ones((3, 4)), r"shape \(3, 4\)"),
-        (np.empty((0, 2), int), "there are no edges in the file"),
-        (np.array([[0, 1], [-1, 2]]), "row 1: the node is -1"),
-        (np.array([[0, 1.5]]), "row 0: the node is 1.5"),
-        (np.array([[0, np.nan]]), "row 0: the node is nan"),
-        (np.array([[0, np.inf]]), "row 0: the node is inf"),
-        (np.array([[0, 1], [2, 2**64 - 1]], np.uint64), "row 1: the node is 18446744073709551615"),
+        (np.empty((0, 2), int), "expected edges, found none in the file"),
+        (np.array([[0, 1], [-1, 2]]), "row 1: expected whole numbers from 0 as nodes, found -1"),
+        (np.array([[0, 1.5]]), "row 0: expected whole numbers from 0 as nodes, found 1.5"),
+        (np.array([[0, np.nan]]), "row 0: expected whole numbers from 0 as nodes, found nan"),
+        (np.array([[0, np.inf]]), "row 0: expected whole numbers from 0 as nodes, found inf"),
+        (
+            np.array([[0, 1], [2, 2**64 - 1]], np.uint64),
+            "row 1: expected whole numbers from 0 as nodes, found 18446744073709551615",
+        ),
         (np.array([[0, 1, 1.0], [0, 1, np.inf]]), "row 1: inf is no weight"),
         (np.array([["a", "b"]]), "type <U1"),
     ],
@@ -300,5 +303,5 @@ def test_edges_of_new_nodes(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("7 0\n7 1\n")
     assert read_new_nodes(path, range(2), columns=["from", "to"]).names == ["7"]  # a list has no columns
-    with pytest.raises(LatentiaError, match=r"x.txt: the model has none of its nodes. Every edge needs one"):
+    with pytest.raises(LatentiaError, match=r"x.txt: the model knows none of its nodes. Every edge must have one"):
         read_new_nodes(path, ["a"])

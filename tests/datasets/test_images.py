@@ -67,11 +67,11 @@ def test_several_images_are_drawn_from_alike(rng):
 @pytest.mark.parametrize(
     ("images", "options", "message"),
     [
-        (np.ones((4, 9)), {"size": 5}, "size=5: An image has 4 x 9 pixels, and patches of 5 x 5 do not fit into it"),
-        (np.ones((9, 9)), {"size": 0}, "size=0: a whole number of at least 1 is needed"),
-        (np.ones((9, 9)), {"stride": 0}, "stride=0: a whole number"),
-        (np.ones((9, 9)), {"n_patches": 0}, "n_patches=0: a whole number"),
-        ([], {}, "There are no images"),
+        (np.ones((4, 9)), {"size": 5}, "size=5: expected images of at least 5 x 5 pixels, found 4 x 9"),
+        (np.ones((9, 9)), {"size": 0}, "size=0: expected a whole number of at least 1"),
+        (np.ones((9, 9)), {"stride": 0}, "stride=0: expected a whole number"),
+        (np.ones((9, 9)), {"n_patches": 0}, "n_patches=0: expected a whole number"),
+        ([], {}, "Expected at least one image"),
         ([np.ones(9)], {}, r"An image has the shape \(9,\)"),
         ([np.ones((9, 9)), np.ones((9, 9, 3))], {}, "Images have 1 and 3 channels"),
         (np.full((9, 9), np.nan), {}, "NaN or infinite"),
@@ -91,7 +91,7 @@ def test_images_without_patches(images, options, message):
         (
             np.ones((3, 25)),
             (6, 6),
-            "patches has 3 rows, and an image of 6 x 6 pixels has 4 patches of 5 x 5 with stride 1",
+            "patches: expected all 4 patches of 5 x 5 with stride 1 of an image of 6 x 6 pixels, found 3",
         ),
     ],
 )
@@ -132,7 +132,7 @@ def test_pixels_of_16_bits_and_of_numbers(rng, tmp_path):
     Image.fromarray((values / 65535).astype(np.float32)).save(tmp_path / "f.tif")
     np.testing.assert_allclose(read_image(tmp_path / "f.tif"), values / 65535, atol=1e-6)
     Image.fromarray((values - 100.0).astype(np.float32)).save(tmp_path / "g.tif")
-    with pytest.warns(FileNotice, match=r"g\.tif: values from .* were brought to 0, black, and 1, white"):
+    with pytest.warns(FileNotice, match=r"g\.tif: values from .* were scaled to 0, black, to 1, white"):
         found = read_image(tmp_path / "g.tif")
     assert (found.min(), found.max()) == (0, 1)
 
@@ -172,13 +172,13 @@ def test_files_that_are_no_images(rng, tmp_path):
     values[2, 3] = np.nan
     Image.fromarray(values).save(tmp_path / "nan.tif")
     messages = {
-        "empty.png": "not an image, or damaged", "text.jpg": "not an image, or damaged", "cut.png": "not a readable image",
+        "empty.png": "expected a PNG", "text.jpg": "expected a PNG", "cut.png": "not a readable image",
         "nan.tif": "the pixel in row 3, column 4 is nan", "absent.png": "no such file",
     }  # fmt: skip
     for name, message in messages.items():
         with pytest.raises(LatentiaError, match=f"{name}: {message}"):
             read_image(tmp_path / name)
-    with pytest.raises(LatentiaError, match="a folder, and an image is needed"):
+    with pytest.raises(LatentiaError, match="expected an image, found a folder"):
         read_image(tmp_path)
 
 
@@ -218,13 +218,13 @@ def test_pictures_of_one_size_are_rows(rng, tmp_path):
 
 
 def test_pictures_that_are_no_rows(tmp_path):
-    with pytest.raises(LatentiaError, match="no images in this folder: PNG, JPEG and TIFF are read"):
+    with pytest.raises(LatentiaError, match="found no images in this folder"):
         read_pictures(tmp_path)
     with pytest.raises(LatentiaError, match=r"absent\.png: no such file"):
         read_pictures(tmp_path / "absent.png")
     write_image(tmp_path / "a.png", np.zeros((4, 5)))
     write_image(tmp_path / "b.png", np.zeros((5, 4)))
-    with pytest.raises(LatentiaError, match=r"b\.png: 4 x 5 pixels, and a\.png has 5 x 4 pixels: pictures of one size"):
+    with pytest.raises(LatentiaError, match=r"b\.png: expected 5 x 4 pixels, as in a\.png; found 4 x 5 pixels"):
         read_pictures(tmp_path)
 
 
@@ -252,11 +252,13 @@ def test_images_that_have_no_patches(tmp_path):
     write_image(tmp_path / "flat.png", np.full((9, 7), 0.3))
     with pytest.raises(LatentiaError, match=r"flat\.png: all patches are of one colour"):
         read_patches(tmp_path / "flat.png", 4)
-    with pytest.raises(LatentiaError, match=r"flat\.png: 7 x 9 pixels, and patches of 8 x 8 do not fit; .* with size="):
+    with pytest.raises(
+        LatentiaError, match=r"flat\.png: expected at least 8 x 8 pixels, found 7 x 9 pixels.* with size="
+    ):
         read_patches(tmp_path)
-    with pytest.raises(LatentiaError, match="size=0: a whole number"):
+    with pytest.raises(LatentiaError, match="size=0: expected a whole number"):
         read_patches(tmp_path, 0)
-    with pytest.raises(LatentiaError, match="n_patches=0: a whole number"):
+    with pytest.raises(LatentiaError, match="n_patches=0: expected a whole number"):
         read_patches(tmp_path, 4, n_patches=0)
 
 

@@ -39,9 +39,11 @@ def test_counts_and_others_like_them(counts, tmp_path):
     assert other.size == (1, 5, 4)
     assert read_rows(tmp_path / "t.txt", 5, zero_based=True, cache=False).shapes[0] == (1, 5)
     (tmp_path / "t.txt").write_text("1 6 4\n3 1:1\n")
-    with pytest.raises(LatentiaError, match=r"t.txt: has 6 words and 4 labels, and .*x.txt 5 words and 4 labels"):
+    with pytest.raises(
+        LatentiaError, match=r"t.txt: expected 5 words and 4 labels, as in .*x.txt; found 6 words and 4 labels"
+    ):
         read_labelled(tmp_path / "t.txt", like=data, cache=False)
-    with pytest.raises(LatentiaError, match=r"t.txt: has 6 words, and the model 5 words"):
+    with pytest.raises(LatentiaError, match=r"t.txt: expected 5 words, as in the model; found 6 words"):
         read_rows(tmp_path / "t.txt", 5, cache=False)
 
 
@@ -55,10 +57,12 @@ def test_names_from_files(counts, tmp_path):
     (tmp_path / "w.txt").write_text("a\nb\nc\nd\ne\n\n")
     (tmp_path / "l.txt").write_text("p\nq\nr\n")
     assert read_labelled(counts, vocabulary=tmp_path / "w.txt", cache=False).words == [*"abcde"]
-    with pytest.raises(LatentiaError, match=r"labels='.*l.txt': 3 names, and .*x.txt has 4 labels: they must agree"):
+    with pytest.raises(
+        LatentiaError, match=r"labels='.*l.txt': expected 4 names, one for each of the labels in .*x.txt; found 3"
+    ):
         read_labelled(counts, labels=tmp_path / "l.txt", cache=False)
     (tmp_path / "l.txt").write_text("p\n\nr\ns\n")
-    with pytest.raises(LatentiaError, match=r"l.txt, line 2': empty"):
+    with pytest.raises(LatentiaError, match=r"l.txt, line 2': expected a name"):
         read_labelled(counts, labels=tmp_path / "l.txt", cache=False)
 
 
@@ -68,7 +72,7 @@ def test_texts_and_tags(posts, tmp_path):
     assert data.names == ["line 2", "line 3", "line 4"]
     np.testing.assert_array_equal(labels_of(data), [[1, 1], [1, 0], [0, 0]])
     (tmp_path / "q.csv").write_text("body,tags\nred zebra,art; rare\n")
-    with pytest.warns(DroppedDataWarning, match=r"q.csv: 1 tag that no row learned from has, .*: rare"):
+    with pytest.warns(DroppedDataWarning, match=r"q.csv: 1 tag without a training row cannot be predicted: rare"):
         other = read_labelled(tmp_path / "q.csv", column="body", like=data)
     np.testing.assert_array_equal(other.rows.table().toarray(), [[0, 0, 0, 1]])
     np.testing.assert_array_equal(labels_of(other), [[1, 0]])

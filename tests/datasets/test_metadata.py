@@ -98,7 +98,7 @@ def test_metadata_of_a_table_of_counts(tmp_path):
         ("who,year\nanna,1\nbela,2\ncarl,3\nanna,4\n", r"about.csv: two rows for 'anna'. Keep one"),
         (
             "year\n1\n2\n",
-            r"about.csv: 2 rows, and there are 3 documents: give a row for each.*\(anna.txt, bela.txt, carl.txt\)",
+            r"about.csv: expected a row for each of the 3 documents.*\(anna.txt, bela.txt, carl.txt\)",
         ),
         ("who,year\n", r"about.csv: there are no rows"),
         ("who,year\nanna\n", r"about.csv, line 2: 1 fields"),
@@ -117,7 +117,7 @@ def test_metadata_that_is_not_there_or_there_twice(tmp_path):
         read_texts(path, metadata=written(tmp_path / "m.csv", "date\n1\n2\n"))
     written(tmp_path / "docword.txt", "2\n2\n2\n1 2 3\n2 1 1\n")
     with pytest.raises(
-        LatentiaError, match=r"m.csv: 3 rows, and there are 2 documents: give a row for each, in their order\."
+        LatentiaError, match=r"m.csv: expected a row for each of the 2 documents, in their order; found 3 rows"
     ):
         read_corpus(tmp_path / "docword.txt", metadata=written(tmp_path / "m.csv", "date\n1\n2\n3\n"), cache=False)
 
@@ -167,7 +167,7 @@ def test_a_table_without_a_vocabulary(bag):
     assert read_corpus(path, cache=False).blocks.shapes == ((400, 6),)
     corpus = read_corpus(path, cache=False, max_df=0.9)
     assert corpus.vocabulary == ["word 2", "word 3", "word 4", "word 5"]
-    with pytest.raises(LatentiaError, match=r"docword.b.txt: the table has no words, only numbers of columns"):
+    with pytest.raises(LatentiaError, match=r"docword.b.txt: the columns of the table have no names"):
         read_corpus(path, cache=False, stop_words="english")
     again = read_corpus(path, cache=False, words=corpus.vocabulary)
     np.testing.assert_array_equal(again.counts.toarray(), counts[:, 2:])

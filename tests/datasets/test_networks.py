@@ -57,7 +57,7 @@ def test_large_networks_are_drawn_in_pieces(monkeypatch):
         ({"sizes": (100,)}, "hidden layer"),
         ({"sizes": (100, 0)}, "at least 1"),
         ({"degrees": 60}, "parents"),
-        ({"degrees": (3, 3)}, "1 are needed"),
+        ({"degrees": (3, 3)}, "expected 1, one for each"),
         ({"density": 0.0}, "density"),
         ({"observed": "both"}, "'binary' or 'real'"),
         ({"flips": 1.0}, "flips"),
@@ -131,5 +131,5 @@ def test_properties_refuse_what_is_no_network():
         planted.network_properties([edges, edges], 0.1)
     with pytest.raises(LatentiaError, match="density"):
         planted.network_properties(edges, 0.0)
-    with pytest.raises(LatentiaError, match="nothing was measured"):
+    with pytest.raises(LatentiaError, match="no measurement"):
         planted.network_properties(edges, 0.1).holds("mul+")

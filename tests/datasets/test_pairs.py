@@ -57,7 +57,7 @@ def test_workbooks(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("ann", None, 2), "x.xlsx, row 3, column .*: an empty cell where a word is needed"),
+        (("ann", None, 2), "x.xlsx, row 3, column .*: expected a word, found an empty cell"),
         (("ann", "bob", "often"), "x.xlsx, row 3, column .*: 'often' is no count"),
     ],
 )
@@ -133,19 +133,19 @@ def test_tables(tmp_path):
         ("x.txt", "a b\na b many\n", {}, "x.txt, line 2: 'many' is no count"),
         ("x.txt", "a b -1\n", {}, "'-1' is no count"),
         ("x.txt", "a b nan\n", {}, "'nan' is no count"),
-        ("x.txt", "# nothing\n", {}, "there are no pairs in the file"),
+        ("x.txt", "# nothing\n", {}, "expected pairs, found none in the file"),
         ("x.txt", b"a b\n\xff\x81 b\n", {}, "x.txt, line 2: not UTF-8 text .byte 0xff"),
         ("x.txt.gz", gzip.compress(b"\xc3\xa9 b\n" * 50_000 + b"\xc3", mtime=0), {}, "line 50001: not UTF-8 text .byte 0xc3"),
         ("x.csv", 'a,b\n"p\n",q\n\np\n', {}, "x.csv, line 5: 1 fields"),
         ("x.txt", "a b\n", {"columns": ["a", "b"]}, "no named columns"),
-        ("x.txt", "a b\n", {"vocabulary": "words"}, "brings its own words"),
+        ("x.txt", "a b\n", {"vocabulary": "words"}, "contains its words"),
         ("x.txt", "a b\n", {"min_count": 3}, "no word is in 3 pairs or more"),
-        ("x.csv", "a\np\n", {}, "1 columns, and two of words are needed"),
+        ("x.csv", "a\np\n", {}, "expected two columns of words, found 1"),
         ("x.csv", "a,b\np\n", {}, "x.csv, line 2: 1 fields"),
-        ("x.csv", "0,1,5\n1,2,7\n", {}, "the first line, 0, 1, 5, holds numbers where headings are expected"),
-        ("x.csv", "a,b\np,q\n,q\n", {}, "x.csv, line 3, column .*: an empty cell where a word is needed"),
+        ("x.csv", "0,1,5\n1,2,7\n", {}, "expected headings, found numbers in the first line, 0, 1, 5"),
+        ("x.csv", "a,b\np,q\n,q\n", {}, "x.csv, line 3, column .*: expected a word, found an empty cell"),
         ("x.csv", "a,b\np,q\n", {"columns": ["a", "c"]}, "no column 'c'"),
-        ("x.csv", "a,b\np,q\n", {"columns": ["a"]}, "1 columns are named"),
+        ("x.csv", "a,b\np,q\n", {"columns": ["a"]}, "optionally one of counts; found 1"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 4\n", {}, "2 rows and 3 columns"),
         ("x.txt.gz", gzip.compress(b"a b\n" * 99, mtime=0)[:-9], {}, "x.txt.gz: the compressed file is damaged or truncated"),
     ],
@@ -207,5 +207,5 @@ def test_pairs_of_words_that_a_model_has(tmp_path):
     cells = zip(found.first.tolist(), found.second.tolist(), found.times.tolist(), strict=True)
     assert sorted(cells) == [(0, 2, 5), (1, 0, 3), (2, 1, 2)]
     assert (found.n_ignored, found.n_unknown) == (1, 1)
-    with pytest.raises(LatentiaError, match=r"x.txt: the model has none of its pairs. Was it learned from words"):
+    with pytest.raises(LatentiaError, match=r"x.txt: the model knows none of its pairs. Was it learned from words"):
         match_pairs(pairs, range(3))

@@ -6,9 +6,10 @@ import warnings
 
 import pytest
 
-from latentia import LatentiaError, _compressed
+from latentia import LatentiaError
 from latentia.datasets import load_bible, readers
 from latentia.passes.formats import _text
+from latentia.system import compressed as _compressed
 
 LINES = "the red house stood here\n\nred house and blue house\nblue river flows\n"
 
@@ -66,7 +67,7 @@ def test_bytes_that_only_look_like_utf_16_are_no_text(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.txt.gz", "x.csv.gz", "docword.x.txt.gz", "x.mtx.gz", "x.txt.bz2", "x.txt.xz"])
 def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(_compressed, "_MOST_ALWAYS", 1 << 20)
+    monkeypatch.setattr(_compressed, "_MIN_LIMIT_BYTES", 1 << 20)
     compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[name[name.rindex(".") :]]
     monkeypatch.setattr(_text, "_CHUNK", 1 << 16)
     start = {"docword": b"3\n3\n3\n", "x.mtx.g": b"%%MatrixMarket matrix array real general\n9 9\n"}.get(
@@ -94,7 +95,7 @@ def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
         readers.read_corpus(tmp_path / "docword.x.txt")
     for name, start in (("x.txt", "red house\n"), ("x.csv", "text\n")):
         (tmp_path / name).write_text(start + "a" * (1 << 14) + "\nred\n")
-        monkeypatch.setattr(_text, "_SCANNED", 1 << 10)
+        monkeypatch.setattr(_text, "_SCAN_BYTES", 1 << 10)
         with pytest.raises(LatentiaError, match=rf"{name}, line 2: longer than 4096 characters"):
             readers.read_texts(tmp_path / name)
 
@@ -102,7 +103,7 @@ def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", b"", "no text in it"),
+        ("a.txt", b"", "expected text, found an empty file"),
         ("a.txt", b"fine\nna\xefve\x81\n", "line 2: not UTF-8"),
         ("a.txt", "gar\u00e7on\n".encode() * 3 + b"gar\xc3on\n", "line 4: not UTF-8"),
         ("a.txt", b"\xff\xfer\0e\0d\0\n\0h", "line 2: not UTF-16"),
@@ -116,7 +117,7 @@ def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
         ("a.csv", b"id,text\n1,fine\n2\n", "line 3: 1 fields"),
         ("a.csv", b"text\nred, blue\n", "line 2: 2 fields, and the header has 1"),
         ("a.csv", b'id,text\n1,"red\n2,blue\n', "line 2: not readable as CSV"),
-        ("a.txt", b"the and of\nwith by\n", "no words are left of 2 texts"),
+        ("a.txt", b"the and of\nwith by\n", "no words remain of 2 texts"),
     ],
 )
 def test_bad_files_are_named(tmp_path, name, content, message):
@@ -140,7 +141,7 @@ def test_missing_things(tmp_path):
 def test_table_with_a_vocabulary_of_the_wrong_size(tmp_path):
     (tmp_path / "docword.txt").write_text("1\n2\n2\n1 1 3\n1 2 1\n")
     (tmp_path / "words.txt").write_text("a\nb\nc\n")
-    with pytest.raises(LatentiaError, match="3 words.*2 columns"):
+    with pytest.raises(LatentiaError, match="expected 2 words.*found 3"):
         readers.read_corpus(tmp_path / "docword.txt", vocabulary=tmp_path / "words.txt")
 
 
@@ -171,5 +172,5 @@ def test_hidden_folders_and_utf16(tmp_path):
 
 def test_options_without_effect_are_refused(tmp_path):
     (tmp_path / "l.txt").write_text(LINES)
-    with pytest.raises(LatentiaError, match="bring their own words"):
+    with pytest.raises(LatentiaError, match="contain their words"):
         readers.read_corpus(tmp_path / "l.txt", vocabulary="words.txt")

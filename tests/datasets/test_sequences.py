@@ -49,7 +49,7 @@ def test_symbols_are_those_of_a_model(table):
     assert (data.steps.tolist(), data.n_unknown) == (["red", "", "blue", "red", RARE], 1)
     data = read_sequences(table, column="word", missing="keep", symbols=["red", "blue"])
     assert (data.steps.tolist(), data.n_unknown) == (["", "", "blue", "red", ""], 2)
-    with pytest.raises(LatentiaError, match=r"x.csv: the model has none of its symbols, such as 'Red'"):
+    with pytest.raises(LatentiaError, match=r"x.csv: the model knows none of its symbols, such as 'Red'"):
         read_sequences(table, column="word", missing="keep", symbols=["up", "down"])
 
 
@@ -72,8 +72,8 @@ def test_what_is_read_is_what_models_take(tmp_path):
         ({"column": "word"}, "Or use other columns with columns=. missing='keep' treats them as missing."),
         ({"columns": ["x"], "lower": True}, "min_count= and lower= are for symbols"),
         ({"column": "word", "missing": "keep", "min_count": 3}, "fewer than two symbols occur 3 times or more"),
-        ({"kind": "pears"}, "kind='pears': use 'auto'"),
-        ({"missing": "mean"}, "missing='mean': use 'error' or 'keep'"),
+        ({"kind": "pears"}, "kind='pears': expected 'auto'"),
+        ({"missing": "mean"}, "missing='mean': expected 'error' or 'keep'"),
     ],
 )
 def test_errors_name_parameters(table, options, message):

@@ -45,7 +45,7 @@ def chapters(*headings, title="A NOVEL\n\nby Somebody\n\n\n"):
 def test_headings_of_novels(tmp_path, headings, names):
     source = written(tmp_path / "n.txt", chapters(*headings))
     if names is None:
-        with pytest.raises(LatentiaError, match=r"^split='chapter': n.txt: no headings of chapters were found"):
+        with pytest.raises(LatentiaError, match=r"^split='chapter': n.txt: expected headings of chapters, found none"):
             read_texts(source, split="chapter")
         return
     texts = read_texts(source, split="chapter")
@@ -89,14 +89,14 @@ def test_contents_licence_and_preface(tmp_path):
 
 def test_sentences_that_begin_like_headings_are_none(tmp_path):
     text = f"Chapter 3 of this book says so.\n\n{TEXT}\nChapter 4 and\nchapter 5 do not\n\nI. was here\n\n{TEXT}"
-    with pytest.raises(LatentiaError, match="no headings of chapters"):
+    with pytest.raises(LatentiaError, match="expected headings of chapters"):
         read_texts(written(tmp_path / "n.txt", text), split="chapter")
 
 
 def test_texts_without_headings_stay_whole_among_others(tmp_path):
     written(tmp_path / "a.txt", chapters("CHAPTER I", "CHAPTER II"))
     written(tmp_path / "b.txt", TEXT)
-    with pytest.warns(FileNotice, match=r"1 of 2 texts have no headings of chapters and stay whole: b.txt\."):
+    with pytest.warns(FileNotice, match=r"1 of 2 texts have no headings of chapters and are not cut: b.txt\."):
         assert read_texts(tmp_path, split="chapter").names == ["a.txt, chapter 1", "a.txt, chapter 2", "b.txt"]
 
 
@@ -121,7 +121,7 @@ def test_so_many_words(tmp_path):
 
 @pytest.mark.parametrize("split", ["chapters", 0, -3, 2.5, True, ""])
 def test_other_ways_to_cut_are_refused(tmp_path, split):
-    with pytest.raises(LatentiaError, match="use 'chapter', 'paragraph', or a number of words"):
+    with pytest.raises(LatentiaError, match="expected 'chapter', 'paragraph', or a number of words"):
         read_texts(written(tmp_path / "n.txt", TEXT), split=split)
 
 

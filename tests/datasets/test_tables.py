@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from latentia.datasets import read_table
-from latentia.datasets.tables import CellError, Wanted
+from latentia.datasets.tables import CellError, ColumnChoice
 from latentia.exceptions import LatentiaError
 from latentia.passes import Blocks
 
@@ -31,7 +31,7 @@ def test_columns_of_numbers_are_read_by_default(tmp_path, name, content):
     np.testing.assert_array_equal(table.values, [[1, 0.5], [2, 1.5]])
     assert (table.columns, table.left_out, table.unit) == (["id", "x"], ["name"], "line")
     assert table.rows == [2, 4]
-    table = read_table(tmp_path / name, lambda kinds: Wanted(["x"], [n for n in kinds if kinds[n] == "text"]))
+    table = read_table(tmp_path / name, lambda kinds: ColumnChoice(["x"], [n for n in kinds if kinds[n] == "text"]))
     assert (table.columns, table.texts) == (["x"], {"name": ["a, b", "c"]})
 
 

@@ -98,13 +98,13 @@ def test_a_model_is_fitted_on_what_is_read(tmp_path):
         ({"columns_v": ["x", "x"]}, "columns_v= names 'x' twice"),
         ({"columns_v": ["x"], "ignore": ["x"]}, "columns_v= and ignore= both name 'x'"),
         ({"ignore": ["nope"]}, "ignore= names 'nope', and neither"),
-        ({"columns": ["a"], "min_columns": 2}, "1 column of numbers; two or more are needed"),
+        ({"columns": ["a"], "min_columns": 2}, "1 column of numbers; expected at least two"),
         ({"target": "q"}, "target='q': no such file, and no such column in"),
         ({"target": "a", "columns": ["a"]}, "columns= and target= both name 'a'"),
-        ({"target": "ill"}, "target='ill': not a column of numbers, and a regression needs one; for two classes"),
+        ({"target": "ill"}, "target='ill': expected a column of numbers for a regression, found texts"),
         ({"target": "one"}, "target='one': it is 5 in all 40 rows"),
-        ({"target": "t", "classes": True}, "target='t': 3 different values (0.0, 1.0, 2.0); two classes are needed."),
-        ({"missing": "keep"}, "missing='keep': use 'error', 'drop' or 'mean'"),
+        ({"target": "t", "classes": True}, "target='t': expected two classes, found 3 different values (0.0, 1.0, 2.0)."),
+        ({"missing": "keep"}, "missing='keep': expected 'error', 'drop' or 'mean'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(files, options, message):
@@ -116,7 +116,7 @@ def test_what_cannot_be_is_refused(files, options, message):
 @pytest.mark.parametrize(
     ("head", "rows", "message"),
     [
-        ("x,y", V[:30], "v.csv 30: U and V need the same rows, in the same order."),
+        ("x,y", V[:30], "v.csv 30: expected the same rows in U and V, in the same order."),
         ("x,y", np.ones((N, 2)), "v.csv: all 2 columns of V are constant over 40 rows"),
         ("x,y", V[:, [0, 0]], "columns depend on each other: x of V, y of V. One of them follows"),
     ],

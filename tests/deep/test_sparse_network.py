@@ -108,7 +108,7 @@ def test_evidence_of_a_network(model, network):
     ids=["zeros", "ones", "two rows", "noise", "dense", "unequal rates"],
 )
 def test_nothing_is_found_where_nothing_is(table):
-    with pytest.warns(EvidenceWarning, match="No unit"):
+    with pytest.warns(EvidenceWarning, match="No hidden unit"):
         model = SparseNetwork().fit(table)
     assert model.layers_[0].shape == (0, table.shape[1])
     assert model.evidence_.grade == "not supported"
@@ -148,7 +148,7 @@ def test_units_that_overlap_too_much_are_not_found():
 
 
 def test_layers_that_cannot_be_seen_are_not_invented(network):
-    with pytest.warns(EvidenceWarning, match="Layer 2"):
+    with pytest.warns(EvidenceWarning, match="layer 2"):
         model = SparseNetwork(2, n_splits=0).fit(network.Y)
     assert len(model.layers_) == 1
     assert model.evidence_["layers found"].holds is False
@@ -176,9 +176,9 @@ def test_same_answer_for_any_form_of_the_table_and_any_threads(network):
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        (np.array([[0, 1], [1, 2]]), "Row 1 has 2 in column 1"),
-        (np.array([[0, 0.5], [1, 1]]), "Row 0 has 0.5 in column 1"),
-        (np.array([[0, -1], [1, 1]]), "Row 0 has -1 in column 1"),
+        (np.array([[0, 1], [1, 2]]), "0 or 1 in column 1; row 1 holds 2"),
+        (np.array([[0, 0.5], [1, 1]]), "0 or 1 in column 1; row 0 holds 0.5"),
+        (np.array([[0, -1], [1, 1]]), "0 or 1 in column 1; row 0 holds -1"),
         (np.array([[0, np.nan], [1, 1]]), "NaN"),
         (np.zeros((0, 4)), "0 sample"),
         (np.zeros((5, 1)), "minimum of 2"),
@@ -196,7 +196,7 @@ def test_rows_of_other_values_or_widths_are_refused(model):
         model.encode(np.zeros((2, 5)))
     with pytest.raises(LatentiaError, match="hidden layers 1 to 1"):
         model.encode(np.zeros((2, 600)), layer=2)
-    with pytest.raises(LatentiaError, match="150 units"):
+    with pytest.raises(LatentiaError, match="150 columns"):
         model.decode(np.zeros((2, 5)))
 
 

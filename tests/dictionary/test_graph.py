@@ -24,7 +24,7 @@ def planted_sets(n_nodes, n_sets, per_node, miss=0.0, seed=0):
 def test_packed_graphs_are_the_graphs_that_they_pack(n_nodes):
     adjacency = np.random.default_rng(n_nodes).random((n_nodes, n_nodes)) < 0.3
     adjacency |= adjacency.T
-    graph = PackedGraph.of(adjacency)
+    graph = PackedGraph.from_table(adjacency)
     np.fill_diagonal(adjacency, False)
     np.testing.assert_array_equal(graph.degrees, adjacency.sum(axis=1))
     for node in range(0, n_nodes, 7):
@@ -50,7 +50,7 @@ def test_the_graph_takes_a_bit_for_each_pair():
 @pytest.mark.parametrize("size", [None, 40.0])
 def test_planted_sets_are_recovered(size):
     member, adjacency = planted_sets(2000, 100, 2, miss=0.2)
-    found = recover_graph(PackedGraph.of(adjacency), 100, size, n_tries=60_000)
+    found = recover_graph(PackedGraph.from_table(adjacency), 100, size, n_tries=60_000)
     table = np.array([np.isin(np.arange(2000), one) for one in found.sets])
     shared = table.astype(int) @ member.astype(int)
     jaccard = shared / (table.sum(axis=1)[:, None] + member.sum(axis=0) - shared)
@@ -60,7 +60,7 @@ def test_planted_sets_are_recovered(size):
 
 def test_higher_orders_recover_them_too():
     member, adjacency = planted_sets(2000, 100, 3)
-    found = recover_graph(PackedGraph.of(adjacency), 100, order=4, n_tries=200_000)
+    found = recover_graph(PackedGraph.from_table(adjacency), 100, order=4, n_tries=200_000)
     table = np.array([np.isin(np.arange(2000), one) for one in found.sets])
     shared = table.astype(int) @ member.astype(int)
     jaccard = shared / (table.sum(axis=1)[:, None] + member.sum(axis=0) - shared)
@@ -70,7 +70,7 @@ def test_higher_orders_recover_them_too():
 def test_a_set_is_what_the_thesis_says():
     """Of a connected pair: all nodes with enough neighbours in common with both."""
     _, adjacency = planted_sets(300, 30, 2, seed=3)
-    found = recover_graph(PackedGraph.of(adjacency), 30, 20.0)
+    found = recover_graph(PackedGraph.from_table(adjacency), 30, 20.0)
     np.fill_diagonal(adjacency, False)
     literal = set()
     for u, v in itertools.combinations(range(300), 2):
@@ -85,9 +85,9 @@ def test_a_set_is_what_the_thesis_says():
 
 
 def test_graphs_without_clusters_give_none():
-    assert recover_graph(PackedGraph.of(np.zeros((50, 50))), 5).sets == []
+    assert recover_graph(PackedGraph.from_table(np.zeros((50, 50))), 5).sets == []
     noise = np.triu(np.random.default_rng(0).random((400, 400)) < 0.1, 1)
-    assert len(recover_graph(PackedGraph.of(noise | noise.T), 20, 60.0).sets) == 0
+    assert len(recover_graph(PackedGraph.from_table(noise | noise.T), 20, 60.0).sets) == 0
 
 
 @pytest.mark.parametrize("size", [2.0**500, 2.0**-500])

@@ -28,7 +28,7 @@ def same_sets(found, sets, least=4):
 @pytest.mark.parametrize("degree", [10, 20, 40])
 def test_random_sets_are_found_exactly(degree):
     sets = random_sets(75, 300, degree, degree)
-    found = recover_graph_3wise(TripleGraph.of(triples_of(sets), 300))
+    found = recover_graph_3wise(TripleGraph.index(triples_of(sets), 300))
     assert same_sets(found, sets)
     assert found.dtype == bool
 
@@ -39,24 +39,24 @@ def test_missing_triples_and_triples_by_chance():
     by_chance = rng.integers(0, 300, (len(triples) // 10, 3))
     by_chance = by_chance[(np.diff(np.sort(by_chance, axis=1), axis=1) > 0).all(axis=1)]
     noisy = np.concatenate([triples[rng.random(len(triples)) > 0.2], by_chance])
-    assert same_sets(recover_graph_3wise(TripleGraph.of(noisy, 300)), sets)
+    assert same_sets(recover_graph_3wise(TripleGraph.index(noisy, 300)), sets)
 
 
 def test_triples_by_chance_alone_are_no_sets():
     rows = np.random.default_rng(3).integers(0, 200, (20_000, 3))
     rows = rows[(np.diff(np.sort(rows, axis=1), axis=1) > 0).all(axis=1)]
-    assert recover_graph_3wise(TripleGraph.of(rows, 200)).shape == (0, 200)
+    assert recover_graph_3wise(TripleGraph.index(rows, 200)).shape == (0, 200)
 
 
 def test_a_known_degree_leaves_unions_out():
     sets = random_sets(30, 400, 20, 4)
-    graph = TripleGraph.of(triples_of(sets), 400)
+    graph = TripleGraph.index(triples_of(sets), 400)
     assert same_sets(recover_graph_3wise(graph, degree=20), sets)
     assert recover_graph_3wise(graph, degree=2).shape[0] == 0
 
 
 def test_sets_of_three():
-    graph = TripleGraph.of([[4, 2, 0]], 5)
+    graph = TripleGraph.index([[4, 2, 0]], 5)
     assert recover_graph_3wise(graph).shape == (0, 5)
     assert recover_graph_3wise(graph, min_size=3).indices.tolist() == [0, 2, 4]
     with pytest.raises(LatentiaError, match="min_size=2"):
@@ -67,7 +67,7 @@ def test_triples_in_any_order_are_the_same_graph():
     rows = triples_of(random_sets(10, 60, 8, 5))
     rng = np.random.default_rng(6)
     shuffled = rng.permuted(np.concatenate([rows, rows])[rng.permutation(2 * len(rows))], axis=1)
-    first, second = TripleGraph.of(rows, 60), TripleGraph.of(shuffled, 60)
+    first, second = TripleGraph.index(rows, 60), TripleGraph.index(shuffled, 60)
     assert np.array_equal(first.triples, second.triples)
     assert np.array_equal(first.thirds, second.thirds)
     assert np.array_equal(first.triples, rows)
@@ -76,7 +76,7 @@ def test_triples_in_any_order_are_the_same_graph():
 @pytest.mark.parametrize("wrong", [[[0, 1]], [[0, 0, 1]], [[0, 1, 9]], [[-1, 0, 1]]])
 def test_wrong_triples_are_refused(wrong):
     with pytest.raises(LatentiaError, match="three"):
-        TripleGraph.of(wrong, 5)
+        TripleGraph.index(wrong, 5)
 
 
 def packed(columns):

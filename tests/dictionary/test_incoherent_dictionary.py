@@ -8,9 +8,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
-from latentia.dictionary._evidence import others_checks
+from latentia.dictionary._evidence import new_row_checks
 from latentia.dictionary._sparse_codes import AtomsUpdate, Rounds
-from latentia.dictionary._split import split
+from latentia.dictionary._split import split_atoms
 from latentia.dictionary.pursuit import matching_pursuit
 from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.linalg import unit_rows
@@ -95,11 +95,11 @@ def test_atoms_that_come_in_pairs_with_coefficients_off_zero_are_found(coefficie
 
 def test_one_row_without_a_code_is_no_veto(data):
     """Of 2,000, where no noise is left of the rows that the atoms were learned from."""
-    exact = data.X[matching_pursuit(data.X, data.components, 2).left[:, 2] < 1e-9]
+    exact = data.X[matching_pursuit(data.X, data.components, 2).residuals[:, 2] < 1e-9]
     learned, others = exact[:1500], exact[1500:3500].copy()
     others[0] += 0.3
     sums = accumulate(Blocks.from_array(learned), AtomsUpdate(data.components, 2, Rounds(), 0))
-    (check,) = others_checks(learned, others, data.components, 2, sums)
+    (check,) = new_row_checks(learned, others, data.components, 2, sums)
     assert check.measured > 0
 
 
@@ -118,7 +118,7 @@ def test_an_atom_between_two_becomes_both():
     between = unit_rows(np.vstack([true[0] + true[1], true[2:], rng.standard_normal(30)]))
     sums = accumulate(Blocks.from_array(rows), AtomsUpdate(between, 1, Rounds(), 0))
     assert atom_distances(true, between).max() > 0.5
-    assert atom_distances(true, split(between, sums, rows, matching_pursuit(rows, between, 1))).max() < 0.05
+    assert atom_distances(true, split_atoms(between, sums, rows, matching_pursuit(rows, between, 1))).max() < 0.05
 
 
 def test_a_random_start_asks_for_no_graph(data):
@@ -193,7 +193,7 @@ def test_sizes_that_cannot_be(data, parameters, message):
 
 def test_codes_of_another_width_are_refused(data):
     model = IncoherentDictionary(64, sparsity=2, refine=2, n_splits=0).fit(data.X)
-    with pytest.raises(LatentiaError, match="64 atoms"):
+    with pytest.raises(LatentiaError, match="expected 64"):
         model.inverse_transform(np.zeros((2, 3)))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import orthogonal_mp
 
-from latentia.dictionary._sparsity import better_sparsity
+from latentia.dictionary._sparsity import suggest_sparsity
 from latentia.dictionary.pursuit import Codes, matching_pursuit
 
 
@@ -18,7 +18,7 @@ def test_codes_are_those_of_scikit_learn(sparsity):
     found = codes.dense(40)
     expected = orthogonal_mp(atoms.T, rows.T, n_nonzero_coefs=sparsity).T
     np.testing.assert_allclose(found, expected, atol=1e-8)
-    np.testing.assert_allclose(codes.left[:, -1], ((rows - found @ atoms) ** 2).sum(axis=1), atol=1e-8)
+    np.testing.assert_allclose(codes.residuals[:, -1], ((rows - found @ atoms) ** 2).sum(axis=1), atol=1e-8)
     np.testing.assert_array_equal(found, matching_pursuit(rows, atoms, sparsity, n_jobs=2).dense(40))
 
 
@@ -42,4 +42,4 @@ def test_a_first_atom_that_takes_most_is_not_the_last():
     kept = np.array([1.0, 0.2, 0.6, 0.65, 0.75, 0.9, 0.92, 0.93])
     left = np.tile(np.cumprod(kept), (50, 1))
     codes = Codes(np.zeros((50, 7), np.int32), np.zeros((50, 7)), left)
-    assert better_sparsity(codes, 100, 64) == 4
+    assert suggest_sparsity(codes, 100, 64) == 4

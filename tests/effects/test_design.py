@@ -18,9 +18,9 @@ TABLE = {"party": ["a", "b", "", "b", None, "a"], "year": [1.0, 2.0, 3.0, np.nan
 def test_rows_that_lack_an_entry_are_not_known() -> None:
     found = design_of("~ party + year", TABLE, 6)
     assert found.terms == ["Intercept", "party[T.b]", "year"]
-    assert found.known.tolist() == [True, True, False, False, False, True]
-    np.testing.assert_array_equal(found.matrix[found.known], [[1, 0, 1], [1, 1, 2], [1, 0, 6]])
-    assert design_of("~ year", TABLE, 6).known.sum() == 5
+    assert found.is_known.tolist() == [True, True, False, False, False, True]
+    np.testing.assert_array_equal(found.matrix[found.is_known], [[1, 0, 1], [1, 1, 2], [1, 0, 6]])
+    assert design_of("~ year", TABLE, 6).is_known.sum() == 5
 
 
 def test_frames_with_rows_of_any_name() -> None:
@@ -49,10 +49,10 @@ def test_clusters() -> None:
     [
         (lambda: design_of("~ age", TABLE, 6), "no column .age.. There are party, year"),
         (lambda: design_of("~ party +", TABLE, 6), "formula='~ party"),
-        (lambda: design_of("~ year", TABLE, 5), "6 entries and X has 5 rows"),
+        (lambda: design_of("~ year", TABLE, 5), "6 entries; expected 5"),
         (lambda: design_of("~ year", None, 5), "a data frame or a dict"),
         (lambda: clusters_of("author", TABLE, 6), "There are party, year"),
-        (lambda: clusters_of([1, 2], None, 6), "2 entries and X has 6 rows"),
+        (lambda: clusters_of([1, 2], None, 6), "2 entries; expected 6"),
         (lambda: check_independent(np.ones((9, 2)), ["a", "b"], np.arange(9)), "from the other terms"),
         (lambda: check_independent(np.eye(2), ["a", "b"], np.arange(2)), "too few for 2 terms"),
         (lambda: check_independent(np.ones((9, 1)), ["a"], np.zeros(9)), "one cluster"),
@@ -76,7 +76,7 @@ def test_no_name_of_a_column_is_code(name, monkeypatch) -> None:
     found = columns_of({name: [1.0, 2.0, 4.0, 5.0], "x": ["a", "b", "b", None]}, 4)
     assert found.terms == [name, "x[T.b]"]
     np.testing.assert_allclose(found.matrix[:3], np.array([[1, 0], [2, 1], [4, 1]]) - [[7 / 3, 2 / 3]])
-    assert found.known.tolist() == [True, True, True, False]
+    assert found.is_known.tolist() == [True, True, True, False]
     table = {name: [1.0, 2.0, 4.0], "year": [1, 2, 3]}
     assert design_of("~ year", table, 3).terms == ["Intercept", "year"]
     with contextlib.suppress(LatentiaError):
@@ -126,7 +126,7 @@ def test_formulas_of_known_functions(formula, n_terms) -> None:
         formula, {**TABLE, "year": [1, 2, 3, 4, 5, 6], "the year": [1, 2, 3, 4, 5, 6], "party": list("ababab")}, 6
     )
     assert found.matrix.shape == (6, n_terms)
-    assert found.known.all()
+    assert found.is_known.all()
 
 
 def test_whole_numbers_do_not_overflow() -> None:
@@ -137,7 +137,7 @@ def test_whole_numbers_do_not_overflow() -> None:
 def test_designs_that_are_too_large_are_refused_before_they_are_made() -> None:
     n = 3000
     table = {name: [f"{i % 1000}" for i in range(n)] for name in "abc"}
-    with pytest.raises(LatentiaError, match="which is too much"):
+    with pytest.raises(LatentiaError, match="which is too many"):
         design_of("~ a:b:c", table, n)
     with pytest.raises(LatentiaError, match="too many for 3000 rows"):
         columns_of({name: list(map(str, range(n))) for name in "ab"}, n)
@@ -154,7 +154,7 @@ def test_controls_that_are_no_numbers_or_texts(controls) -> None:
 def test_objects_that_are_all_numbers_are_numbers() -> None:
     found = design_of("~ x", {"x": np.array([1, None, 3.5], object)}, 3)
     assert found.terms == ["Intercept", "x"]
-    assert found.known.tolist() == [True, False, True]
+    assert found.is_known.tolist() == [True, False, True]
 
 
 def test_the_extra_is_named(monkeypatch) -> None:

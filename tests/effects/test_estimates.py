@@ -9,7 +9,7 @@ from scipy.stats import t as student
 
 from latentia.effects import Effects, Memberships, least_squares, outcomes
 from latentia.effects.combinations import Combinations
-from latentia.effects.estimates import moved
+from latentia.effects.estimates import component_error_variance
 from latentia.exceptions import LatentiaError
 
 N, P, K = 60, 3, 2
@@ -25,10 +25,10 @@ class Noisy(Memberships):
     def squares(self, rows):
         return self.shares[rows].T @ self.shares[rows] - rows.sum() * self.covariance
 
-    def applied(self, coefficients):
+    def apply_squares(self, coefficients):
         return self.shares * (self.shares @ coefficients)[:, None] - self.covariance @ coefficients
 
-    def disturbed(self, second, error):
+    def perturb_squares(self, second, error):
         return error @ second + second @ error.T
 
 
@@ -100,7 +100,7 @@ def test_a_mean_of_few_rows_with_heavy_tails_has_an_interval_that_holds_it() -> 
 
 def test_blocks_of_clusters_change_nothing(monkeypatch) -> None:
     x, y, *_, error, _, _ = clustered(np.repeat(np.arange(12), 5))
-    monkeypatch.setattr("latentia.effects.estimates._BLOCK", 40)
+    monkeypatch.setattr("latentia.effects.estimates._CHUNK_ENTRIES", 40)
     found = least_squares(x, exact(y), np.ones(N, dtype=bool), np.repeat(np.arange(12), 5))
     np.testing.assert_allclose(found.error, error, rtol=1e-9)
 
@@ -125,8 +125,8 @@ def test_a_cluster_with_a_term_of_its_own_has_an_error() -> None:
 
 def test_errors_of_components_widen() -> None:
     means = np.array([[0.2, 0.8], [0.5, 0.5]])
-    assert not moved(means, np.empty((0, 2, 2))).any()
-    assert (moved(means, np.array([[[0.0, 0.1], [0.0, -0.1]]])) > 0).all()
+    assert not component_error_variance(means, np.empty((0, 2, 2))).any()
+    assert (component_error_variance(means, np.array([[[0.0, 0.1], [0.0, -0.1]]])) > 0).all()
 
 
 def test_outcomes_do_not_shrink_as_shares_with_noise_do() -> None:
@@ -168,14 +168,14 @@ def test_what_is_reported() -> None:
         "component_errors": False,
         "nouns": ("topic", "topics", "documents"),
     }
-    effects = Effects.of(found, 0.95, terms=["Intercept", "a", "b"], components=["x", "y"], **facts)
+    effects = Effects.from_estimates(found, 0.95, terms=["Intercept", "a", "b"], components=["x", "y"], **facts)
     np.testing.assert_allclose((effects.p_value < 0.05), (effects.low > 0) | (effects.high < 0))
     np.testing.assert_allclose(effects.high - effects.estimate, student.ppf(0.975, found.freedom) * found.error)
     assert len(effects.rows()) == 6
     assert list(effects.rows()[0])[:5] == ["component", "term", "estimate", "low", "high"]
     assert "2 topics, 60 documents, 0 left out; intervals of 95%" in repr(effects)
     assert [panel[0] for panel in effects.panels()] == ["a", "b"]
-    with pytest.raises(ValueError, match="there are Intercept, a, b"):
+    with pytest.raises(ValueError, match="expected some of Intercept, a, b"):
         effects.panels(["c"])
 
 
@@ -187,28 +187,28 @@ def test_combinations_are_sums_contrasts_and_ratios() -> None:
         np.ones(N, bool),
     )
     members.errors = np.random.default_rng(0).normal(size=(1, 4, 4)) / 50
-    wanted = Combinations.of({"one": 2, "two": [0, 3], "less": {0: 1, 1: -2}, "ratio": ([0, 1], [2])}, 4)
+    wanted = Combinations.from_request({"one": 2, "two": [0, 3], "less": {0: 1, 1: -2}, "ratio": ([0, 1], [2])}, 4)
     assert wanted.is_ratio.tolist() == [False, False, False, True]
     for estimate in (
         lambda sums: least_squares(x, members, every, cluster, sums),
         lambda sums: outcomes(x[:, 1], np.zeros((N, 0)), members, every, cluster, sums),
     ):
-        plain, found = estimate(None), wanted.estimated(estimate)
+        plain, found = estimate(None), wanted.estimate(estimate)
         a, b, c, d = plain.value.T
         np.testing.assert_allclose(found.value.T, [c, a + d, a - 2 * b, (a + b) / c], rtol=1e-9)
-        np.testing.assert_allclose(found.value, wanted.of_values(plain.value), rtol=1e-9)
+        np.testing.assert_allclose(found.value, wanted.combine_values(plain.value), rtol=1e-9)
         np.testing.assert_allclose(found.error[:, 0], plain.error[:, 2], rtol=1e-9)
         assert (found.error > 0).all()
 
 
 def test_intervals_of_contrasts_and_ratios_hold_the_true_values() -> None:
-    wanted, held = Combinations.of({"less": {0: 1, 1: -1}, "ratio": ([0], [1, 2])}, 3), []
+    wanted, held = Combinations.from_request({"less": {0: 1, 1: -1}, "ratio": ([0], [1, 2])}, 3), []
     mean, group = np.array([[0.5, 0.2, 0.3], [0.3, 0.3, 0.4]]), np.repeat([0, 1], 60)
     true = np.stack([mean[:, 0] - mean[:, 1], mean[:, 0] / (1 - mean[:, 0])], axis=1)
     for seed in range(100):
         rng = np.random.default_rng(seed)
         members = exact(np.array([rng.dirichlet(2 * mean[g]) for g in group]))
-        found = wanted.estimated(
+        found = wanted.estimate(
             lambda sums, members=members: least_squares(
                 np.eye(2)[group], members, np.ones(120, dtype=bool), np.arange(120), sums
             )
@@ -220,4 +220,4 @@ def test_intervals_of_contrasts_and_ratios_hold_the_true_values() -> None:
 @pytest.mark.parametrize("wanted", [{}, [0, 1], {"a": [4]}, {"a": ["0"]}, {"a": []}, {"a": {-1: 2}}])
 def test_combinations_that_cannot_be_used(wanted) -> None:
     with pytest.raises(LatentiaError, match="components"):
-        Combinations.of(wanted, 4)
+        Combinations.from_request(wanted, 4)

@@ -13,7 +13,7 @@ from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.likelihood import WordSampler
 from latentia.metrics import match_components
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
-from latentia.mixtures._corrected import ClassMemberships, corrected
+from latentia.mixtures._deconvolution import ClassMemberships, correct_memberships
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from latentia.topics._unbiased import DocumentMemberships
 
@@ -47,15 +47,15 @@ def test_products_of_words_are_those_of_pairs(corpus) -> None:
         n = len(words)
         pairs.append((np.outer(said.sum(axis=1), said.sum(axis=1)) - said @ said.T) / (n * (n - 1)))
     b, some = np.arange(K) + 1.0, np.array([True, False, True, True, False])
-    np.testing.assert_allclose(members.applied(b), np.array(pairs) @ b, atol=1e-10)
+    np.testing.assert_allclose(members.apply_squares(b), np.array(pairs) @ b, atol=1e-10)
     np.testing.assert_allclose(members.squares(some), np.array(pairs)[some].sum(axis=0), atol=1e-10)
     np.testing.assert_allclose(members.shares, (table @ by_words.T) / table.sum(axis=1, keepdims=True), atol=1e-10)
 
 
 def test_documents_of_one_word_say_nothing() -> None:
     members = DocumentMemberships(lambda: [np.array([[1, 0], [2, 1], [0, 0]])], np.eye(2), NONE)
-    assert members.known.tolist() == [False, True, False]
-    assert np.isfinite(members.squares(members.known)).all()
+    assert members.is_known.tolist() == [False, True, False]
+    assert np.isfinite(members.squares(members.is_known)).all()
 
 
 @pytest.mark.parametrize("kind", [AnchorTopics, SpectralLDA])
@@ -119,7 +119,7 @@ def test_corrected_memberships_are_right_on_average() -> None:
     labels = np.eye(3)[data.labels[shifted]]
     mean = (labels.T @ members.shares) / labels.sum(axis=0)[:, None]
     np.testing.assert_allclose(mean, np.eye(3), atol=0.04)
-    plain = corrected(-squares[shifted] / 2)[0]
+    plain = correct_memberships(-squares[shifted] / 2)[0]
     assert np.abs((labels.T @ plain) / labels.sum(axis=0)[:, None] - np.eye(3)).max() > 0.2
     np.testing.assert_allclose(members.shares.sum(axis=1), 1, atol=1e-9)
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from latentia import LatentiaError
-from latentia._stages import Fitted, Staged
 from latentia.evidence import (
     Check,
     Evidence,
@@ -15,7 +14,8 @@ from latentia.evidence import (
     bounds,
     equal_to,
 )
-from latentia.passes import RowGroups
+from latentia.fitting.stages import Fitted, Staged
+from latentia.passes import Folds
 
 BOUND = at_most(2)
 
@@ -103,7 +103,7 @@ def fits(fails=(), cost="free", most=np.inf):
         return VALUES[list(groups)].mean()
 
     class Mean(Staged):
-        _farthest = most
+        _max_distance = most
 
         def _recover(self, moments, part, whole):
             return recover(part.groups)
@@ -117,14 +117,14 @@ def fits(fails=(), cost="free", most=np.inf):
         def _cost(self):
             return cost
 
-    return Fitted(Mean(), None, RowGroups(4, 0), None), seen
+    return Fitted(Mean(), None, Folds(4, 0), None), seen
 
 
 def test_the_whole_and_errors_from_halves_and_three_quarters():
     parts, seen = fits()
-    assert parts.found == parts.model[0] == 3.75
+    assert parts.recovered == parts.model[0] == 3.75
     errors = parts.errors(3)
-    halves = np.mean([abs(VALUES[list(h)].mean() - 3.75) for split in RowGroups(4).splits for h in split])
+    halves = np.mean([abs(VALUES[list(h)].mean() - 3.75) for split in Folds(4).splits for h in split])
     quarters = np.mean([abs(np.delete(VALUES, g).mean() - 3.75) for g in range(4)]) * np.sqrt(3)
     assert errors.errors == pytest.approx([min(halves, quarters)])
     assert (errors.n_parts, errors.n_failed) == (10, 0)
@@ -138,7 +138,7 @@ def test_the_cost_of_a_fit_rules_how_many_are_made(cost, n_splits, n_parts):
 
 
 def test_three_quarters_where_no_half_can_be_fitted():
-    halves = [half for split in RowGroups(4).splits for half in split]
+    halves = [half for split in Folds(4).splits for half in split]
     parts, _ = fits(fails=halves, cost="passes", most=0.5)
     errors = parts.errors(3)
     assert (errors.n_parts, errors.n_failed, errors.reason) == (6, 2, "too little")
@@ -166,8 +166,6 @@ def test_theorem_3_17_and_4_3():
     m = bounds.dirichlet_topic_documents(0.1, n_topics=5, n_words=100, length=50, separability=0.2, alpha0=1.0)
     assert m == pytest.approx(math.log(100) * 5**8 * 16 / (0.01 * 0.2**6 * 50))
     assert bounds.anchor_noise_limit(0.5, 10) == pytest.approx(0.125 / 200)
-    assert bounds.anchor_cover(0.01, 0.5) == pytest.approx(0.02)
-    assert bounds.runoff_threshold(0.4, 10, 2) == pytest.approx(0.005)
 
 
 def test_l1_condition_number_is_the_minimum():
@@ -189,10 +187,9 @@ def test_l1_condition_number_is_the_minimum():
 def test_bounds_of_the_tensor_power_method():
     limit = bounds.tensor_noise_limit(2.0, 10)
     assert limit == pytest.approx(0.2)
-    assert bounds.tensor_vector_error(0.1, 2.0) == pytest.approx(0.4)
     assert bounds.tensor_samples(1000, 0.4, 2.0, 10) == pytest.approx(4000)  # half of the noise: four times the rows
     with pytest.raises(LatentiaError, match="must be positive"):
-        bounds.tensor_vector_error(0.1, 0.0)
+        bounds.tensor_samples(1000, 0.1, 0.0, 10)
 
 
 def test_bounds_of_multi_label_learning():

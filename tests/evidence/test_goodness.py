@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse, stats
 
 from latentia.evidence import Misfit, WhitenedMoments, misfit_of_tensor, trivial_checks
-from latentia.likelihood import one_gaussian
-from latentia.tensor.operators import symmetrised
+from latentia.likelihood import single_gaussian
+from latentia.tensor.operators import symmetrise_modes
 
 
 def tensor_of(weights, vectors):
@@ -14,7 +14,7 @@ def tensor_of(weights, vectors):
 
 
 def noise(rng, k, scale):
-    return symmetrised(scale * rng.standard_normal((k, k, k)))
+    return symmetrise_modes(scale * rng.standard_normal((k, k, k)))
 
 
 def drawn(rng, k, scale, extra=0.0, n_splits=3):
@@ -67,7 +67,7 @@ def test_halves_are_compared_in_their_own_whitening():
         WhitenedMoments((1 + e) * np.eye(4), (1 + e) ** 1.5 * tensor),
         WhitenedMoments((1 - e) * np.eye(4), (1 - e) ** 1.5 * tensor),
     )
-    assert np.abs(up.in_own_whitening() - down.in_own_whitening()).max() < e**2
+    assert np.abs(up.rewhiten() - down.rewhiten()).max() < e**2
 
 
 def test_one_component_leaves_nothing_to_compare():
@@ -76,7 +76,7 @@ def test_one_component_leaves_nothing_to_compare():
     assert found.ratio is None
     assert found.bias(np.array([1.0])) == [0.0]
     assert found.checks()[0].holds is None
-    assert Misfit.of(1.0, 1.0, 4.0).share == 0
+    assert Misfit.from_norms(1.0, 1.0, 4.0).share == 0
 
 
 def test_a_fit_must_gain_more_than_its_parameters_cost():
@@ -94,10 +94,10 @@ def test_one_gaussian_takes_the_covariance_that_the_rows_carry(shape):
     rng = np.random.default_rng(5)
     root = {"ball": np.eye(4), "axes": np.diag([1.0, 2, 3, 4]), "full": np.linalg.cholesky(np.eye(4) + 0.7)}[shape]
     X = rng.standard_normal((3000, 4)) @ root.T + 5
-    found, n_parameters = one_gaussian(X, 3000)
+    found, n_parameters = single_gaussian(X, 3000)
     assert n_parameters == {"ball": 5, "axes": 8, "full": 14}[shape]
     best = stats.multivariate_normal(np.full(4, 5.0), root @ root.T).logpdf(X)
     assert found.mean() == pytest.approx(best.mean(), abs=0.01)
-    ball = one_gaussian(sparse.csr_array(X), 3000)[0]
+    ball = single_gaussian(sparse.csr_array(X), 3000)[0]
     variance = X.var(axis=0).mean()
     assert ball == pytest.approx(stats.multivariate_normal(X.mean(axis=0), variance * np.eye(4)).logpdf(X))

@@ -13,7 +13,7 @@ from latentia.evidence import (
     enough_sizes,
     recommend,
 )
-from latentia.evidence.sizes import falls
+from latentia.evidence.sizes import is_worse_than_promised
 from latentia.evidence.tensors import rank_checks
 
 
@@ -303,5 +303,5 @@ def test_larger_numbers_are_tried_while_they_predict_better():
 
 
 def test_a_grade_that_falls_with_all_rows():
-    assert falls(likely(4, "with care", -6), likely(4, "not supported", -6))
-    assert not falls(likely(4, "with care", -6), likely(4, "supported", -6))
+    assert is_worse_than_promised(likely(4, "with care", -6), likely(4, "not supported", -6))
+    assert not is_worse_than_promised(likely(4, "with care", -6), likely(4, "supported", -6))

@@ -7,7 +7,7 @@ import pytest
 
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
-from latentia.evidence import Evidence, Reading, again, again_text, found_again, repeated
+from latentia.evidence import ComponentView, Evidence, again, again_text, mean_repeat_shares, repeat_shares
 from latentia.evidence.repeats import no_better_than_chance
 from latentia.exceptions import NotSupportedWarning
 from latentia.ica import TensorICA
@@ -23,22 +23,22 @@ def _shares(rng: np.random.Generator, k: int = 3, n: int = 200) -> np.ndarray:
 
 def test_the_same_components_in_another_order_are_found_again() -> None:
     shares = _shares(np.random.default_rng(0))
-    assert repeated(Reading(shares), Reading(shares[[2, 0, 1]])) == pytest.approx(1.0)
+    assert repeat_shares(ComponentView(shares), ComponentView(shares[[2, 0, 1]])) == pytest.approx(1.0)
 
 
 def test_of_two_that_stand_for_one_the_other_fit_has_one() -> None:
     rng = np.random.default_rng(1)
     shares = _shares(rng)
     doubled = np.vstack([shares, shares[:1] + 1e-3 * rng.standard_normal(200)])
-    found = repeated(Reading(doubled), Reading(shares))
+    found = repeat_shares(ComponentView(doubled), ComponentView(shares))
     assert np.sort(found)[0] == 0
     assert np.sort(found)[1:] == pytest.approx(1.0, abs=1e-3)
 
 
 def test_components_that_are_turned_round_are_found_again_where_they_have_no_sign() -> None:
     shares = np.random.default_rng(2).standard_normal((3, 300))
-    assert repeated(Reading(shares, signed=True), Reading(-shares)) == pytest.approx(1.0)
-    assert repeated(Reading(shares), Reading(-shares)).max() < 0.3
+    assert repeat_shares(ComponentView(shares, signed=True), ComponentView(-shares)) == pytest.approx(1.0)
+    assert repeat_shares(ComponentView(shares), ComponentView(-shares)).max() < 0.3
 
 
 def test_axes_of_a_cloud_are_near_others_by_chance() -> None:
@@ -46,9 +46,9 @@ def test_axes_of_a_cloud_are_near_others_by_chance() -> None:
     shares, found = rng.standard_normal((3, 4000)), []
     for _ in range(20):
         turned = np.linalg.qr(rng.standard_normal((3, 3)))[0] @ shares
-        found.append(no_better_than_chance(Reading(shares, signed=True), Reading(turned, signed=True)))
+        found.append(no_better_than_chance(ComponentView(shares, signed=True), ComponentView(turned, signed=True)))
     assert sum(found) >= 16
-    assert not no_better_than_chance(Reading(shares, signed=True), Reading(-shares[::-1], signed=True))
+    assert not no_better_than_chance(ComponentView(shares, signed=True), ComponentView(-shares[::-1], signed=True))
 
 
 def test_what_rows_without_components_give_is_not_found_again() -> None:
@@ -81,22 +81,26 @@ def test_sources_of_a_cloud_are_not_found_again() -> None:
 
 def test_the_same_rows_under_other_words_are_not_quite_the_same() -> None:
     shares, words = _shares(np.random.default_rng(3)), np.arange(30).reshape(3, 10)
-    found = repeated(Reading(shares, words), Reading(shares, words + 30))
+    found = repeat_shares(ComponentView(shares, words), ComponentView(shares, words + 30))
     assert found == pytest.approx(0.75)
-    assert repeated(Reading(shares, words), Reading(shares, words)) == pytest.approx(1.0)
+    assert repeat_shares(ComponentView(shares, words), ComponentView(shares, words)) == pytest.approx(1.0)
 
 
 def test_one_component_and_no_halves_leave_nothing_to_say() -> None:
     shares = _shares(np.random.default_rng(6))
-    assert found_again(Reading(np.ones((1, 50))), [Reading(np.ones((1, 50)))]) is None
-    assert found_again(Reading(shares[:1], signed=True), [Reading(-shares[:1])]) == pytest.approx(1.0)
-    assert found_again(Reading(shares), []) is None
-    assert found_again(Reading(shares), [Reading(shares), Reading(shares[::-1])]) == pytest.approx(1.0)
+    assert mean_repeat_shares(ComponentView(np.ones((1, 50))), [ComponentView(np.ones((1, 50)))]) is None
+    assert mean_repeat_shares(ComponentView(shares[:1], signed=True), [ComponentView(-shares[:1])]) == pytest.approx(
+        1.0
+    )
+    assert mean_repeat_shares(ComponentView(shares), []) is None
+    assert mean_repeat_shares(
+        ComponentView(shares), [ComponentView(shares), ComponentView(shares[::-1])]
+    ) == pytest.approx(1.0)
 
 
 def test_constant_shares_say_nothing() -> None:
     shares = np.full((2, 50), 1 / 3)
-    assert repeated(Reading(shares), Reading(shares)) == pytest.approx(0.0)
+    assert repeat_shares(ComponentView(shares), ComponentView(shares)) == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize(("share", "word"), [(None, ""), (0.2, "no"), (0.5, "mostly"), (0.75, "yes"), (1.0, "yes")])

@@ -29,14 +29,14 @@ def test_what_parts_share_stays():
 
 @pytest.mark.parametrize("error", [0.0, -1.0, np.nan, "a"])
 def test_an_error_is_above_zero(error):
-    with pytest.raises(LatentiaError, match="a number above 0 is needed"):
+    with pytest.raises(LatentiaError, match="expected a number above 0"):
         evidence([0.5]).rows_needed(error)
 
 
 def test_an_error_that_falls_with_something_else_is_refused():
     rng = np.random.default_rng(0)
     X = rng.dirichlet(np.ones(3), 200) @ rng.random((3, 8))
-    with pytest.raises(LatentiaError, match="was not measured"):
+    with pytest.raises(LatentiaError, match="no expected errors that depend"):
         SeparableNMF(3).fit(X).evidence_.rows_needed(0.1)
 
 

@@ -23,13 +23,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import _references
 from _cases import case, seeds
 
-from latentia import _compressed
 from latentia.datasets import read_graph, read_pairs, read_table, read_text_pairs
 from latentia.datasets.arrays import read_array
 from latentia.datasets.readers import read_corpus, read_texts
-from latentia.datasets.tables import Wanted
+from latentia.datasets.tables import ColumnChoice
 from latentia.exceptions import LatentiaError, LatentiaWarning
 from latentia.passes import Blocks
+from latentia.system import compressed as _compressed
 
 MEMORY = 2 << 30  # bytes that a file of this size may take beyond what the process has
 SECONDS = 10.0
@@ -132,7 +132,9 @@ def numbers(path):
 
 
 def everything(kinds):
-    return Wanted([name for name in kinds if kinds[name] != "text"], [name for name in kinds if kinds[name] == "text"])
+    return ColumnChoice(
+        [name for name in kinds if kinds[name] != "text"], [name for name in kinds if kinds[name] == "text"]
+    )
 
 
 def table(path, missing="error"):

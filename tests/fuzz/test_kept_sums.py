@@ -6,7 +6,7 @@ from fuzzing import budget
 
 from latentia.exceptions import LatentiaError
 from latentia.moments import FramedSums, WideSums
-from latentia.passes import Blocks, deal_by_content
+from latentia.passes import Blocks, assign_folds_by_content
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -50,7 +50,7 @@ def one_case(seed):
     assert (np.abs(total.columns.mean - whole.columns.mean) <= 1e-9 * deviations).all()
     assert (np.abs(np.sqrt(total.columns.variance) - np.sqrt(whole.columns.variance)) <= 1e-9 * deviations).all()
     if isinstance(total, FramedSums):
-        moved = total.about(whole.center, whole.scale)
+        moved = total.change_frame(whole.center, whole.scale)
         np.testing.assert_allclose(moved.sums, whole.sums, rtol=1e-9, atol=1e-7 * len(first))
     return refused
 
@@ -67,7 +67,7 @@ def rows_far_out(first, rng):
 
 def summed(rows, order, like=None):
     blocks = Blocks.from_array(rows)
-    dealt = deal_by_content(blocks)
+    folds = assign_folds_by_content(blocks)
     if rows.shape[1] > 64:
-        return WideSums.of_blocks(blocks, order, dealt, 8 if like is None else 0, like)
-    return FramedSums.of_blocks(blocks, order, dealt, like)
+        return WideSums.from_blocks(blocks, order, folds, 8 if like is None else 0, like)
+    return FramedSums.from_blocks(blocks, order, folds, like)

@@ -12,7 +12,7 @@ import pytest
 from fuzzing import budget, check_answer, defined, documented, fitted, models, twice_if_slow
 
 import latentia
-from latentia._base import Estimator
+from latentia.fitting.base import Estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 JUNK = [

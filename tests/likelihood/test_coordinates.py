@@ -17,8 +17,10 @@ def slope_and_differences(problem, update=None):
     parts = update.expected(problem.sums(update))
 
     def objective(i, coordinates):
-        values = [value for j, one in enumerate(parts) for value in (one.at(coordinates) if i == j else one.values)]
-        at = update.at(*values)
+        values = [
+            value for j, one in enumerate(parts) for value in (one.move_to(coordinates) if i == j else one.values)
+        ]
+        at = update.move_to(*values)
         sums = problem.sums(at)
         return sums.log_likelihood + sum(one.log_prior() for one in at.expected(sums))
 
@@ -76,10 +78,10 @@ def test_a_variance_at_its_floor_is_pushed_up_only(problem_of):
         gaussians, _ = update.expected(problem.sums(update))
         slope = gaussians.slope()[means.size :].reshape(3, 4)
         assert bool(slope[1, 2] == 0) is stuck
-        lower = gaussians.at(gaussians.coordinates() - 0.5)[1]
+        lower = gaussians.move_to(gaussians.coordinates() - 0.5)[1]
         assert lower[1, 2] == value
         assert lower[0, 0] < variances[0, 0]
-        there = update.at(means, gaussians.at(gaussians.coordinates())[1] * (1 + 1e-15), weights)
+        there = update.move_to(means, gaussians.move_to(gaussians.coordinates())[1] * (1 + 1e-15), weights)
         assert (
             bool(there.expected(problem.sums(there))[0].slope()[means.size + 6] == 0) is stuck
         )  # whatever the rounding
@@ -89,7 +91,7 @@ def test_a_variance_at_its_floor_is_pushed_up_only(problem_of):
 def test_a_variance_below_its_floor_stays_until_it_is_moved():
     """Values that jumped to the floor would not be continuous in the coordinates."""
     one = Gaussians(np.zeros((2, 1)), np.array([0.01, 1.0]), np.ones(2), np.zeros((2, 1)), np.array([0.0, 2.0]), 0.1)
-    np.testing.assert_allclose(one.at(one.coordinates())[1], [0.01, 1.0])
+    np.testing.assert_allclose(one.move_to(one.coordinates())[1], [0.01, 1.0])
     assert one.slope()[2] == 0
     np.testing.assert_allclose(one.estimate()[1], [0.1, 2.0])
 
@@ -98,7 +100,7 @@ def test_chances_at_their_limits_are_pushed_inwards_only():
     value = np.array([[0.1, 0.1, 0.9, 0.9, 0.5]])
     one = Chances(value, np.array([[5, 30, 95, 70, 60.0]]), np.array([[100.0]]), low=0.1, high=0.9)
     np.testing.assert_allclose(one.slope(), [0, 20, 0, -20, 10], atol=1e-12)
-    np.testing.assert_allclose(one.at(one.coordinates() + [-1, 0, 1, 0, 0])[0], value)
+    np.testing.assert_allclose(one.move_to(one.coordinates() + [-1, 0, 1, 0, 0])[0], value)
     rounded = Chances(value + [[1e-17, 0, -1e-17, 0, 0]], one.successes, one.trials, low=0.1, high=0.9)
     assert (rounded.slope()[[0, 2]] == 0).all()
     by_column = Chances(value, one.successes, one.trials, low=np.full(5, 0.1), high=np.full(5, 0.9))
@@ -108,10 +110,10 @@ def test_chances_at_their_limits_are_pushed_inwards_only():
 def test_coordinates_round_trip(problem):
     rng = np.random.default_rng(0)
     for one in problem.update.expected(problem.sums()):
-        for found, value in zip(one.at(one.coordinates()), one.values, strict=True):
+        for found, value in zip(one.move_to(one.coordinates()), one.values, strict=True):
             np.testing.assert_allclose(found, value, rtol=1e-12)
         there = one.coordinates() + 0.1 * rng.standard_normal(len(one.coordinates()))
-        back = one.coordinates(*one.at(there))
+        back = one.coordinates(*one.move_to(there))
         if isinstance(one, Distributions):  # coordinates have a free constant for every row
             back, there = (
                 (p - p.mean(axis=-1, keepdims=True)) for p in (x.reshape(one.value.shape) for x in (back, there))
@@ -124,20 +126,20 @@ def test_tied_variances_have_one_coordinate(problem_of):
     gaussians, _ = problem.update.expected(problem.sums())
     assert len(gaussians.coordinates()) == len(gaussians.slope()) == len(gaussians.curvature()) == 13
     direction = gaussians.slope() / gaussians.curvature()
-    assert len(set(gaussians.at(gaussians.coordinates() + direction)[1])) == 1
+    assert len(set(gaussians.move_to(gaussians.coordinates() + direction)[1])) == 1
 
 
 def test_zeros_stay_where_nothing_is_expected_of_them():
     value = np.array([[0.0, 0.4, 0.6], [0.0, 0.4, 0.6]])
     one = Distributions(value, np.array([[0.0, 5, 5], [0, 5, 5]]), np.array([[0.0, 0, 0], [1, 1, 1]]))
-    moved = one.at(one.coordinates() + 1)[0]
+    moved = one.move_to(one.coordinates() + 1)[0]
     assert moved[0, 0] == 0
     assert 0 < moved[1, 0] < 1e-13  # a prior lifts it, from as good as nothing
     np.testing.assert_allclose(one.slope()[[0, 3]], [0, 1])
-    to_the_estimate = one.at(one.coordinates(*one.estimate()))[0]
+    to_the_estimate = one.move_to(one.coordinates(*one.estimate()))[0]
     np.testing.assert_allclose(to_the_estimate, one.estimate()[0], atol=1e-13)
     events = Chances(np.array([[0.0, 1, 0, 1]]), np.array([[0, 10, 1, 9.0]]), np.array([[10.0]]))
-    moved = events.at(events.coordinates() + [3, -3, 3, -3])[0]
+    moved = events.move_to(events.coordinates() + [3, -3, 3, -3])[0]
     assert moved[0, :2].tolist() == [0, 1]
     assert ((moved[0, 2:] > 0) & (moved[0, 2:] < 1)).all()
 
@@ -172,7 +174,7 @@ def test_moves_of_means_count_in_standard_deviations(problem_of):
 def test_em_steps_are_steps_of_the_coordinates(problem):
     parts = problem.update.expected(problem.sums())
     for one in parts:
-        for found, value in zip(one.at(one.coordinates(*one.estimate())), one.estimate(), strict=True):
+        for found, value in zip(one.move_to(one.coordinates(*one.estimate())), one.estimate(), strict=True):
             np.testing.assert_allclose(found, value, rtol=1e-9)
         assert one.slope() @ (one.coordinates(*one.estimate()) - one.coordinates()) >= 0
 
@@ -185,4 +187,4 @@ def test_a_word_of_probability_zero_rules_a_component_out(problem_of):
     update = MultinomialMixtureUpdate(components / components.sum(axis=1, keepdims=True), weights)
     check_slopes(problem, update)
     words, _ = update.expected(problem.sums(update))
-    assert words.at(words.coordinates() + 1)[0][0, 3] == 0
+    assert words.move_to(words.coordinates() + 1)[0][0, 3] == 0

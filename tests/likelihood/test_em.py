@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from latentia.likelihood import MultinomialMixtureUpdate, em, over, refine, updated
+from latentia.likelihood import MultinomialMixtureUpdate, em, estimate_values, over, refine
 from latentia.likelihood.products import ProductMixtureUpdate
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate
@@ -19,7 +19,7 @@ def same(first, second):
 
 def final(problem_or_blocks, update, refinement):
     """The log-likelihood at the values that a refinement ends with."""
-    return refine(update.at(*refinement.values), over(problem_or_blocks), 1).log_likelihood[0]
+    return refine(update.move_to(*refinement.values), over(problem_or_blocks), 1).log_likelihood[0]
 
 
 def walk(transmat, n, rng):
@@ -38,11 +38,11 @@ def test_a_number_is_a_number_of_plain_steps(problem, steps):
     for _ in range(steps):
         sums = accumulate(problem.blocks(), update)
         log_likelihood.append(sums.log_likelihood)
-        update = update.at(*updated(update, sums))
+        update = update.move_to(*estimate_values(update, sums))
     found = refine(problem.update, over(problem.blocks()), steps)
     assert same(found.values, update.values)
     assert found.log_likelihood.tolist() == log_likelihood
-    assert not found.settled
+    assert not found.converged
     assert np.isnan(found.remaining)
 
 
@@ -50,7 +50,7 @@ def test_no_steps_make_no_pass(problem):
     found = refine(problem.update, lambda update, number: pytest.fail("a pass was made"), 0)
     assert same(found.values, problem.update.values)
     assert len(found.log_likelihood) == 0
-    assert not found.settled
+    assert not found.converged
 
 
 def test_steps_are_numbered(problem_of):
@@ -79,7 +79,7 @@ def test_em_never_lowers_the_penalised_likelihood(problem_of, kind):
     for _ in range(30):
         sums = problem.sums(update)
         history.append(sums.log_likelihood + sum(one.log_prior() for one in update.expected(sums)))
-        update = update.at(*updated(update, sums))
+        update = update.move_to(*estimate_values(update, sums))
     assert (np.diff(history) > -1e-9 * abs(history[0])).all()
 
 
@@ -127,8 +127,8 @@ def test_auto_ends_where_two_thousand_plain_steps_do(make, seed):
     assert near > 60
     assert final(blocks, update, auto) > end - 0.5
     assert len(auto.log_likelihood) <= near / 3
-    assert auto.settled
-    assert 0 <= auto.remaining < em._REMAINING
+    assert auto.converged
+    assert 0 <= auto.remaining < em._MAX_REMAINING_GAIN
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_auto_ends_where_two_thousand_plain_steps_do(make, seed):
 def test_auto_settles_on_every_update(problem_of, kind):
     problem = problem_of(kind, n=1500)
     auto, plain = (refine(problem.update, over(problem.blocks()), steps) for steps in ("auto", 300))
-    assert auto.settled
+    assert auto.converged
     assert len(auto.log_likelihood) < 80
     assert final(problem.blocks(), problem.update, auto) > final(problem.blocks(), problem.update, plain) - 0.5
     for value, start in zip(auto.values, problem.update.values, strict=True):
@@ -165,10 +165,10 @@ def test_tied_variances_stay_one(problem_of):
 
 def test_auto_stops_at_the_most_steps():
     blocks, update = mixing(1)
-    found = refine(update, over(blocks), "auto", most=9)
+    found = refine(update, over(blocks), "auto", max_steps=9)
     assert len(found.log_likelihood) == 9
-    assert not found.settled
-    assert found.remaining > em._REMAINING
+    assert not found.converged
+    assert found.remaining > em._MAX_REMAINING_GAIN
 
 
 def test_the_same_bits_for_any_number_of_threads(problem):
@@ -187,8 +187,8 @@ def test_passes_have_the_same_bits_for_any_number_of_threads(problem):
     for rows in (7, 64, 1000):
         one, two = (problem.sums(block_rows=rows, n_jobs=n_jobs) for n_jobs in (1, 2))
         assert one.log_likelihood == two.log_likelihood
-        results.append(updated(problem.update, one))
-        assert same(results[-1], updated(problem.update, two))
+        results.append(estimate_values(problem.update, one))
+        assert same(results[-1], estimate_values(problem.update, two))
     for found in results[:2]:
         for a, b in zip(found, results[2], strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
@@ -215,7 +215,7 @@ def test_many_coordinates_have_the_same_bits_for_any_number_of_blas_threads():
 def test_a_component_without_rows_keeps_its_values(problem_of, kind, steps):
     problem = problem_of(kind, prior=0 if kind != "multinomial" else 0.5)
     *values, _ = problem.update.values
-    update = problem.update.at(*values, np.array([0.5, 0.5, 0]))
+    update = problem.update.move_to(*values, np.array([0.5, 0.5, 0]))
     found = refine(update, over(problem.blocks()), steps)
     assert all(np.isfinite(value).all() for value in found.values)
     assert found.values[-1][2] < 1e-200  # labelled documents take weights of zero for the least number
@@ -231,7 +231,7 @@ def test_a_state_without_steps_keeps_its_values(problem_of, kind):
     transmat = transmat.copy()
     transmat[:2, 2], transmat[2] = 0, [0.3, 0.3, 0.4]
     transmat /= transmat.sum(axis=1, keepdims=True)
-    update = problem.update.at(np.array([0.5, 0.5, 0]), transmat, *others)
+    update = problem.update.move_to(np.array([0.5, 0.5, 0]), transmat, *others)
     without = type(update)(*update.values)
     found = refine(without, over(problem.blocks()), "auto")
     assert all(np.isfinite(value).all() for value in found.values)
@@ -245,9 +245,9 @@ def test_a_state_without_steps_keeps_its_values(problem_of, kind):
 def test_one_component(problem_of, kind):
     problem = problem_of(kind)
     *values, _ = problem.update.values
-    update = problem.update.at(*(value[:1] for value in values), np.ones(1))
+    update = problem.update.move_to(*(value[:1] for value in values), np.ones(1))
     found, plain = (refine(update, over(problem.blocks()), steps) for steps in ("auto", 2))
-    assert found.settled
+    assert found.converged
     assert len(found.log_likelihood) <= 4
     for a, b in zip(found.values, plain.values, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9)
@@ -261,10 +261,10 @@ def test_one_state(problem_of):
 
 
 def test_a_start_at_the_optimum_stops_soon(problem):
-    near = problem.update.at(*refine(problem.update, over(problem.blocks()), "auto").values)
-    best = near.at(*refine(near, over(problem.blocks()), 800).values)
+    near = problem.update.move_to(*refine(problem.update, over(problem.blocks()), "auto").values)
+    best = near.move_to(*refine(near, over(problem.blocks()), 800).values)
     found = refine(best, over(problem.blocks()), "auto")
-    assert found.settled
+    assert found.converged
     assert len(found.log_likelihood) <= 4
     assert found.remaining < 1e-3
 
@@ -283,9 +283,9 @@ def test_units_and_origin_change_nothing(problem_of, kind, unit, offset):
         return values
 
     moved = Blocks.from_array(x * unit + offset, lengths=problem.lengths)
-    far = update.at(*there(update.values))
+    far = update.move_to(*there(update.values))
     found, expected = refine(far, over(moved), "auto"), refine(update, over(problem.blocks()), "auto")
-    assert found.settled
+    assert found.converged
     assert abs(len(found.log_likelihood) - len(expected.log_likelihood)) <= 5
     shift = x.size * np.log(unit)
     assert final(moved, far, found) + shift == pytest.approx(final(problem.blocks(), update, expected), abs=0.05)
@@ -299,7 +299,7 @@ def test_a_start_that_makes_the_data_impossible_is_left(problem_of):
     update = SymbolChainUpdate(startprob, transmat, emissionprob / emissionprob.sum(axis=1, keepdims=True))
     plain, auto = (refine(update, over(problem.blocks()), steps) for steps in (300, "auto"))
     assert auto.log_likelihood[0] == -np.inf
-    assert auto.settled
+    assert auto.converged
     assert final(problem.blocks(), update, auto) > final(problem.blocks(), update, plain) - 0.5
 
 
@@ -308,11 +308,11 @@ def test_data_that_stays_impossible_never_settles():
     x = np.array([[0, 1.0, 0], [0, 1, 1], [1, 1, 0]])
 
     class Kept(ProductMixtureUpdate):
-        def at(self, *values):
+        def move_to(self, *values):
             return Kept("bernoulli", self.means, None, values[-1])
 
     found = refine(Kept("bernoulli", np.zeros((2, 3)), None, np.full(2, 0.5)), over(Blocks.from_array(x)), "auto")
-    assert not found.settled
+    assert not found.converged
     assert found.remaining == np.inf
     assert len(found.log_likelihood) <= 6
 
@@ -326,7 +326,7 @@ def test_zeros_are_kept_and_priors_lift_them(problem_of):
     for prior, zero in ((0.0, True), (0.1, False)):
         update = SymbolChainUpdate(startprob, transmat, emissionprob, prior)
         found = refine(update, over(problem.blocks()), "auto")
-        assert found.settled
+        assert found.converged
         assert (found.values[1][0, 1] == 0) == zero
         assert found.values[1][0, 1] >= 0 if zero else found.values[1][0, 1] > 1e-4
 
@@ -344,7 +344,7 @@ def test_objectives_that_are_no_numbers_are_stepped_back_from(problem_of):
 
     found = refine(problem.update, e_step, "auto")
     plain = refine(problem.update, over(problem.blocks()), 300)
-    assert found.settled
+    assert found.converged
     assert final(problem.blocks(), problem.update, found) > final(problem.blocks(), problem.update, plain) - 0.5
 
 
@@ -357,7 +357,7 @@ def test_variances_on_their_floor(problem_of):
     update = SphericalMixtureUpdate(*start, floor=1e-3)
     plain, auto = (refine(update, over(Blocks.from_array(x)), steps) for steps in (500, "auto"))
     assert (np.diff(plain.log_likelihood) > -1e-6).all()
-    assert auto.settled
+    assert auto.converged
     assert len(auto.log_likelihood) < 40
     assert auto.values[1][3] == 1e-3
     np.testing.assert_allclose(auto.values[0][3], x[-1], atol=1e-6)

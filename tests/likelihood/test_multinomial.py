@@ -3,11 +3,11 @@ from scipy import sparse
 
 from latentia.likelihood import (
     MultinomialMixtureUpdate,
+    estimate_values,
     multinomial_log_likelihood,
     multinomial_responsibilities,
     over,
     refine,
-    updated,
 )
 from latentia.likelihood.multinomial import LeaveOneOutUpdate, Responsibilities
 from latentia.passes import Blocks, accumulate
@@ -22,7 +22,7 @@ def test_multinomial_step_matches_naive_sums(problem_of, naive_posterior):
     for prior in (0.0, np.linspace(0, 1, 12)):
         update = MultinomialMixtureUpdate(components, weights, prior)
         state = accumulate(Blocks.from_array(table, block_rows=70), update)
-        found, new_weights = updated(update, state)
+        found, new_weights = estimate_values(update, state)
         counts = r.T @ x + prior
         np.testing.assert_allclose(found, counts / counts.sum(axis=1, keepdims=True))
         np.testing.assert_allclose(new_weights, r.mean(axis=0))
@@ -64,7 +64,7 @@ def leave_one_out(table, components, weights, pseudo=2.0):
     n, n_words = table.shape
     frequencies = np.arange(1.0, n_words + 1)
     frequencies /= frequencies.sum()
-    held = Responsibilities.none(n, n_words, len(weights))
+    held = Responsibilities.empty(n, n_words, len(weights))
     return LeaveOneOutUpdate(components, weights, np.array([pseudo]), frequencies, held), held, frequencies
 
 
@@ -103,13 +103,13 @@ def test_leaving_documents_out_matches_naive_passes(problem_of):
         np.testing.assert_allclose(held.values, r, atol=1e-4)
         np.testing.assert_allclose(held.counts, x.T @ held.values.astype(float), atol=1e-9)
         np.testing.assert_allclose(held.mass, held.values.sum(axis=0, dtype=float), atol=1e-9)
-        before, after = float(update.pseudo[0]), updated(update, sums)
+        before, after = float(update.pseudo[0]), estimate_values(update, sums)
         assert 0.5 <= float(after[2][0]) / before <= 2
         if number:
             assert np.sign(np.log(float(after[2][0]) / before)) == np.sign(slope)
         np.testing.assert_allclose(after[0].sum(axis=1), 1)
         np.testing.assert_allclose(after[1].sum(), 1)
-        update = update.at(*after)
+        update = update.move_to(*after)
 
 
 def test_leaving_documents_out_settles_at_the_same_bits_for_any_number_of_threads(problem_of):
@@ -117,8 +117,8 @@ def test_leaving_documents_out_settles_at_the_same_bits_for_any_number_of_thread
     found = []
     for n_jobs in (1, 2, 3):
         update, held, _ = leave_one_out(table, components, weights)
-        found.append(refine(update, over(Blocks.from_array(table), n_jobs), "auto", until=held.settled))
-        assert found[-1].settled
+        found.append(refine(update, over(Blocks.from_array(table), n_jobs), "auto", until=held.converged))
+        assert found[-1].converged
         assert len(found[-1].log_likelihood) < 200
     for other in found[1:]:
         assert all((a == b).all() for a, b in zip(found[0].values, other.values, strict=True))
@@ -132,7 +132,7 @@ def test_pseudo_counts_are_those_of_the_components():
         components = rng.dirichlet(pseudo * frequencies, 8)
         labels = rng.choice(8, 4000)
         x = rng.multinomial(25, components[labels])
-        held = Responsibilities.none(4000, 100, 8)
+        held = Responsibilities.empty(4000, 100, 8)
         update = LeaveOneOutUpdate(components, np.full(8, 0.125), np.array([1.0]), frequencies, held)
-        found = refine(update, over(Blocks.from_array(x)), "auto", until=held.settled)
+        found = refine(update, over(Blocks.from_array(x)), "auto", until=held.converged)
         assert 0.6 < float(found.values[2][0]) / pseudo < 1.6

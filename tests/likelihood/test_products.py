@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from latentia.exceptions import LatentiaError
-from latentia.likelihood import gaussian_log_density, updated
+from latentia.likelihood import estimate_values, gaussian_log_density
 from latentia.likelihood.products import ProductMixtureUpdate, product_log_density
 from latentia.passes import Blocks, accumulate
 
@@ -19,11 +19,13 @@ def test_gaussian_step_matches_naive_sums(problem_of, naive_posterior, naive_gau
     state = accumulate(Blocks.from_array(x, block_rows=70), update)
     mass = r.sum(axis=0)[:, None]
     mean = r.T @ x / mass
-    for found, want in zip(updated(update, state), (mean, r.T @ x**2 / mass - mean**2, r.mean(axis=0)), strict=True):
+    for found, want in zip(
+        estimate_values(update, state), (mean, r.T @ x**2 / mass - mean**2, r.mean(axis=0)), strict=True
+    ):
         np.testing.assert_allclose(found, want)
     np.testing.assert_allclose(state.log_likelihood, expected.sum())
     floored = ProductMixtureUpdate("gaussian", means, variances, weights, np.array([0, 0, 0, 50.0]))
-    assert (updated(floored, state)[1][:, 3] == 50).all()
+    assert (estimate_values(floored, state)[1][:, 3] == 50).all()
 
 
 @pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
@@ -36,11 +38,11 @@ def test_bernoulli_step_matches_naive_sums(as_table, problem_of, naive_posterior
     r, expected = naive_posterior(np.log(density), weights)
     update = ProductMixtureUpdate("bernoulli", p, None, weights)
     state = accumulate(Blocks.from_array(as_table(x), block_rows=70), update)
-    means, new_weights = updated(update, state)
+    means, new_weights = estimate_values(update, state)
     np.testing.assert_allclose(means, r.T @ x / r.sum(axis=0)[:, None])
     np.testing.assert_allclose(new_weights, r.mean(axis=0))
     np.testing.assert_allclose(state.log_likelihood, expected.sum())
-    kept = updated(ProductMixtureUpdate("bernoulli", p, None, weights, 0.4), state)[0]
+    kept = estimate_values(ProductMixtureUpdate("bernoulli", p, None, weights, 0.4), state)[0]
     assert kept.min() >= 0.4
     assert kept.max() <= 0.6
 
@@ -64,10 +66,10 @@ def test_data_far_from_the_origin(problem_of):
     problem = problem_of("gaussian")
     (x,), near, shift = problem.tables, problem.update, 2.0**20
     means, *others = near.values
-    far = near.at(means + shift, *others)
+    far = near.move_to(means + shift, *others)
     for _ in range(3):
         a, b = accumulate(Blocks.from_array(x), near), accumulate(Blocks.from_array(x + shift), far)
         np.testing.assert_allclose(a.log_likelihood, b.log_likelihood, rtol=1e-7)
-        near, far = near.at(*updated(near, a)), far.at(*updated(far, b))
+        near, far = near.move_to(*estimate_values(near, a)), far.move_to(*estimate_values(far, b))
     np.testing.assert_allclose(near.means, far.means - shift, atol=1e-7)
     np.testing.assert_allclose(near.values[1], far.values[1], rtol=1e-6)

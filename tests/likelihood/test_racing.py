@@ -28,7 +28,7 @@ def test_the_highest_wins_and_the_first_of_equals():
     heights = {"a": -3.0, "b": -1.0, "c": -1.0}
     found = race(heights, lambda height: (height, height))
     assert (found.name, found.reached, found.heights) == ("b", -1.0, heights)
-    assert race(heights, lambda height: (height, height), clearly=2.5).name == "a"
+    assert race(heights, lambda height: (height, height), min_gain=2.5).name == "a"
 
 
 def test_starts_that_fail_lose():
@@ -46,7 +46,7 @@ def test_starts_that_fail_lose():
 
 @pytest.mark.parametrize("steps", ["auto", 30])
 def test_the_winner_is_refined_to_the_end(blocks, steps):
-    found = race_updates({"bad": BAD, "good": GOOD}, over(blocks), steps, few=5)
+    found = race_updates({"bad": BAD, "good": GOOD}, over(blocks), steps, n_trial_steps=5)
     alone = refine(GOOD, over(blocks), steps)
     assert found.name == "good"
     assert found.heights["good"] > found.heights["bad"] + 100
@@ -57,12 +57,12 @@ def test_the_winner_is_refined_to_the_end(blocks, steps):
 
 
 def test_without_steps_or_rivals_the_first_is_taken(blocks):
-    assert race_updates({"bad": BAD, "good": GOOD}, over(blocks), 0, few=5).name == "bad"
-    found = race_updates({"bad": BAD}, over(blocks), 3, few=5)
+    assert race_updates({"bad": BAD, "good": GOOD}, over(blocks), 0, n_trial_steps=5).name == "bad"
+    found = race_updates({"bad": BAD}, over(blocks), 3, n_trial_steps=5)
     assert len(found.reached.log_likelihood) == 3
 
 
 def test_no_more_steps_than_were_allowed(blocks):
-    found = race_updates({"bad": BAD, "good": GOOD}, over(blocks), "auto", few=2, most={"good": 4})
+    found = race_updates({"bad": BAD, "good": GOOD}, over(blocks), "auto", n_trial_steps=2, max_steps={"good": 4})
     assert len(found.reached.log_likelihood) == 4
-    assert len(refine(BAD, over(blocks), "auto", most=3).log_likelihood) <= 3
+    assert len(refine(BAD, over(blocks), "auto", max_steps=3).log_likelihood) <= 3

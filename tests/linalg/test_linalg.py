@@ -96,7 +96,7 @@ def test_outlying_eigenvalues_where_the_krylov_space_ends(name, matrix, k):
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-6)
 
 
-def test_cholesky_qr_of_dependent_columns_in_single_precision():
+def test_cholesky_qr_of_dependent_columns_to_single_precision():
     columns = np.vander(np.linspace(0, 1, 500), 16).astype(np.float32)
     basis = cholesky_qr(columns)
     assert basis.dtype == np.float32

@@ -8,7 +8,7 @@ from sklearn.metrics import normalized_mutual_info_score as agreement
 from latentia import LatentiaError
 from latentia.exceptions import EvidenceWarning
 from latentia.matrices import ProbabilityMatrix
-from latentia.matrices._moves import moved_labels
+from latentia.matrices._moves import move_labels
 
 
 def blocks(n, k, degree, contrast, seed):
@@ -43,7 +43,7 @@ def naive(A, labels, k, gamma):
 def test_moves_are_those_of_the_definition(gamma):
     A, truth = blocks(80, 3, 8, 6, 0)
     start = np.where(np.random.default_rng(1).random(80) < 0.4, 0, truth)
-    np.testing.assert_array_equal(moved_labels(A, start, 3, gamma), naive(A, start, 3, gamma))
+    np.testing.assert_array_equal(move_labels(A, start, 3, gamma), naive(A, start, 3, gamma))
 
 
 @pytest.mark.parametrize(("k", "contrast", "seed"), [(5, 8, 11), (10, 12, 12), (2, 4, 13)])
@@ -59,7 +59,7 @@ def test_communities_of_any_degree_are_found(k, contrast, seed):
 def test_clusters_that_do_not_hold_together_stay():
     A = sparse.csr_array(np.kron([[0, 1], [1, 0]], np.ones((20, 20))))
     labels = np.repeat([0, 1], 20)
-    np.testing.assert_array_equal(moved_labels(A, labels, 2), labels)
+    np.testing.assert_array_equal(move_labels(A, labels, 2), labels)
 
 
 def test_fewer_edges_than_nodes_have_communities_too():

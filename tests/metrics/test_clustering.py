@@ -21,7 +21,7 @@ def test_accuracy_by_hand():
 def test_bad_labels():
     with pytest.raises(LatentiaError, match=r"\(2,\) and true \(3,\)"):
         metrics.many_to_one_accuracy([0, 1], [0, 1, 2])
-    with pytest.raises(LatentiaError, match="one cluster and one label a sample"):
+    with pytest.raises(LatentiaError, match="one cluster and one label per sample"):
         metrics.many_to_one_accuracy([], [])
-    with pytest.raises(LatentiaError, match="one cluster and one label a sample"):
+    with pytest.raises(LatentiaError, match="one cluster and one label per sample"):
         metrics.many_to_one_accuracy(np.eye(2), np.eye(2))

@@ -50,7 +50,7 @@ def naive_f1(X, Y):
 
 @pytest.mark.parametrize("at_once", [1 << 22, 10])
 def test_against_the_formulas_one_by_one(monkeypatch, at_once):
-    monkeypatch.setattr(communities, "_AT_ONCE", at_once)
+    monkeypatch.setattr(communities, "_CHUNK_PAIRS", at_once)
     near = COVER ^ (RNG.random(COVER.shape) < 0.05)
     for found, true in ((COVER, OTHER), (near, COVER), (OTHER[:, :1], COVER), (np.c_[COVER, OTHER], OTHER)):
         assert overlapping_nmi(found, true) == pytest.approx(naive_nmi(as_sets(found), as_sets(true), 60), abs=1e-12)
@@ -102,18 +102,18 @@ def test_forms_of_communities():
 @pytest.mark.parametrize(
     ("found", "n_nodes", "message"),
     [
-        (np.full((60, 2), 0.5), None, "found has the value 0.5: memberships are 0 or 1"),
-        (np.array([["a"]]), None, "type <U1: truth values"),
+        (np.full((60, 2), 0.5), None, "recovered has the value 0.5; expected memberships of 0 or 1"),
+        (np.array([["a"]]), None, "type <U1; expected truth values"),
         (COVER[:50], None, "of 50 nodes and of 60"),
         (COVER, 61, "of 60 nodes and of 61"),
         ([{0, 60}], None, "found has the node 60, and there are 60 nodes"),
-        ([{-1}], None, "found, community 0 has the node .*-1"),
+        ([{-1}], None, "recovered, community 0 has the node .*-1"),
         ([{0.5}], None, "community 0 has the node .*0.5"),
         ([{"ann"}], None, "community 0 has the node .*'ann'"),
-        (3, None, "found must be an array of memberships or a list of sets"),
-        ([set()], None, "found has no community with any node in it"),
-        (np.zeros((60, 3)), None, "found has no community"),
-        (COVER, 0, "n_nodes=0: a number of nodes"),
+        (3, None, "recovered must be an array of memberships or a list of sets"),
+        ([set()], None, "recovered: expected at least one community"),
+        (np.zeros((60, 3)), None, "recovered: expected at least one community"),
+        (COVER, 0, "n_nodes=0: expected at least 1 node"),
     ],
 )
 def test_what_are_no_communities(found, n_nodes, message):

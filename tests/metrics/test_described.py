@@ -27,7 +27,7 @@ def test_documents_weigh_equally():
 @pytest.mark.parametrize(
     ("shares", "said"),
     [
-        (np.ones((3, 2)), "3 rows and there are 7 texts"),
+        (np.ones((3, 2)), "3 rows; expected 7"),
         (-np.ones((7, 2)), "describe both signs"),
         (np.full((7, 2), np.nan), "describe both signs"),
         ([-1] * 7, "all are -1"),

@@ -37,7 +37,7 @@ def test_top_indices_sort_the_row(dtype, shape, n, kind):
 
 
 def test_top_indices_in_threads_of_other_types_and_of_nothing(monkeypatch):
-    monkeypatch.setattr(ranking, "_ENTRIES", 1000)
+    monkeypatch.setattr(ranking, "_CHUNK_ENTRIES", 1000)
     scores = np.random.default_rng(2).integers(0, 9, (200, 100))
     one, other = (metrics.top_indices(scores, 7, n_jobs=j)[0] for j in (1, 3))
     np.testing.assert_array_equal(one, other)
@@ -57,7 +57,7 @@ def test_document_auc_is_that_of_scikit_learn(labels, convert):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
 def test_document_auc_counts_pairs_and_ties_half(labels, dtype, convert, monkeypatch):
-    monkeypatch.setattr(ranking, "_ENTRIES", 500)  # in several pieces
+    monkeypatch.setattr(ranking, "_CHUNK_ENTRIES", 500)  # in several pieces
     Y, scores = labels
     one, two = (metrics.document_auc(convert(Y), scores.astype(dtype), n_jobs=j) for j in (1, 2))
     np.testing.assert_array_equal(one, two)
@@ -123,7 +123,7 @@ def test_propensities_are_the_published_model():
         metrics.propensities([6], 5)
     with pytest.raises(LatentiaError, match="b=-5"):
         metrics.propensities([1], 5, b=-5)
-    with pytest.raises(LatentiaError, match="one number a label"):
+    with pytest.raises(LatentiaError, match="one number per label"):
         metrics.propensities([[1]], 5)
 
 
@@ -136,7 +136,7 @@ Y, TOP = np.eye(3), np.array([[0, 1], [1, 2], [2, 0]])
         (lambda: metrics.top_indices(np.ones(3), 1), r"scores are float64 of shape \(3,\)"),
         (lambda: metrics.top_indices(sparse.eye_array(3), 1), "scores are object .* a dense table"),
         (lambda: metrics.top_indices([["a", "b"]], 1), "scores are <U1"),
-        (lambda: metrics.top_indices(np.ones((1, 3)), 0), "n=0: a whole number of at least 1"),
+        (lambda: metrics.top_indices(np.ones((1, 3)), 0), "n=0: expected a whole number of at least 1"),
         (lambda: metrics.document_auc(Y, np.ones((3, 4))), r"Y has shape \(3, 3\) and scores \(3, 4\)"),
         (lambda: metrics.document_auc(Y[0], np.ones((1, 3))), r"Y has shape \(3,\)"),
         (lambda: metrics.precision_at_k(sparse.coo_array(Y[0]), TOP[:1], 1), r"Y has shape \(3,\)"),
@@ -146,7 +146,7 @@ Y, TOP = np.eye(3), np.array([[0, 1], [1, 2], [2, 0]])
         (lambda: metrics.precision_at_k(Y, TOP[:2], 1), r"top is int64 of shape \(2, 2\) and Y has shape \(3, 3\)"),
         (lambda: metrics.ndcg_at_k(Y, TOP + 0.5, 1), "float64"),
         (lambda: metrics.ndcg_at_k(Y, TOP + 1, 1), "labels from 1 to 3, and Y has 3"),
-        (lambda: metrics.ndcg_at_k(Y, TOP[:, [0, 0]], 2), "names a label twice for document 0"),
+        (lambda: metrics.ndcg_at_k(Y, TOP[:, [0, 0]], 2), "repeats a label for document 0"),
         (lambda: metrics.ndcg_at_k(Y, TOP - 1, 1), "labels from -1 to 1"),
         (lambda: metrics.propensity_scored_precision_at_k(Y, TOP, 1, [1, 1]), r"shape \(2,\)"),
         (lambda: metrics.propensity_scored_precision_at_k(Y, TOP, 1, [1, 1, 0]), "above 0"),
@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_named(call, message):
         call()
 
 
-# --- one number a label, and all pairs at once ----------------------------------------------------------------------
+# --- one number per label, and all pairs at once ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
@@ -174,7 +174,7 @@ def test_label_auc_is_that_of_scikit_learn(labels, convert):
 
 @pytest.mark.parametrize("entries", [100, 1 << 20])
 def test_micro_auc_counts_pairs_and_ties_half(labels, entries, monkeypatch):
-    monkeypatch.setattr(ranking, "_ENTRIES", entries)
+    monkeypatch.setattr(ranking, "_CHUNK_ENTRIES", entries)
     Y, scores = labels
     own, others = scores[Y > 0], scores[Y == 0]
     difference = own[:, None] - others[None]

@@ -22,7 +22,7 @@ def test_index_by_hand():
 def test_bad_matrices():
     with pytest.raises(LatentiaError, match=r"\(2, 3\) and mixing \(2, 3\)"):
         metrics.amari_index(np.ones((2, 3)), np.ones((2, 3)))
-    with pytest.raises(LatentiaError, match=r"must be \(K, d\) and \(d, K\)"):
+    with pytest.raises(LatentiaError, match=r"expected \(K, d\) and \(d, K\)"):
         metrics.amari_index(np.ones(3), np.ones(3))
     with pytest.raises(LatentiaError, match="zeros"):
         metrics.amari_index(np.diag([1.0, 0.0]), np.eye(2))

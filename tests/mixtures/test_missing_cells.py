@@ -8,7 +8,7 @@ from sklearn.impute import SimpleImputer
 
 from latentia.exceptions import LatentiaError
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
-from latentia.mixtures._missing import ObservedRows, _given, log_density
+from latentia.mixtures._missing import ObservedRows, _condition_cells, log_density
 from latentia.mixtures._rows import Mixture
 
 SHAPES = "spherical", "diag", "full", "tied"
@@ -50,7 +50,7 @@ def test_densities_and_expectations_are_those_of_normal_distributions(shape):
     found = log_density(model, rows, np.arange(30))
     gaps = np.isnan(rows)
     for k, covariance in enumerate(matrices(model)):
-        expected = next(iter(_given(model, np.where(gaps, 0.0, rows), gaps).expected(k)))[1:]
+        expected = next(iter(_condition_cells(model, np.where(gaps, 0.0, rows), gaps).expected(k)))[1:]
         for i, row in enumerate(rows):
             o, m = np.flatnonzero(~gaps[i]), np.flatnonzero(gaps[i])
             inner = covariance[np.ix_(o, o)]
@@ -71,7 +71,7 @@ def test_steps_of_em_never_lower_the_likelihood_of_the_cells(shape):
     center = np.nanmean(rows, axis=0)
     table = np.where(gaps, 0.0, rows - center)
     observed = ObservedRows(table, shape, 4, np.full(4, 1e-9) if shape != "spherical" else 1e-9, gaps=gaps)
-    heights = np.array(observed.climb(model.moved(0.5 - center), 15, -np.inf).heights)
+    heights = np.array(observed.climb(model.shift(0.5 - center), 15, -np.inf).objectives)
     assert (np.diff(heights) >= -1e-8 * np.abs(heights[1:])).all()
     assert heights[-1] > heights[0]
 
@@ -108,10 +108,10 @@ def test_rows_and_columns_without_cells_and_what_cannot_have_gaps():
     for place, said in (((7, slice(None)), "Row 7"), ((slice(None), 2), "Column 2")):
         gappy = rows.copy()
         gappy[place] = np.nan
-        with pytest.raises(LatentiaError, match=f"{said} has no cell"):
+        with pytest.raises(LatentiaError, match=f"{said} has no values"):
             SphericalGaussianMixture(3).fit(gappy)
     model = SphericalGaussianMixture(3, n_splits=0).fit(rows)
-    with pytest.raises(LatentiaError, match="Row 0 has no cell"):
+    with pytest.raises(LatentiaError, match="Row 0 has no values"):
         model.predict(np.full((1, 4), np.nan))
     with pytest.raises(LatentiaError, match="NaN"):
         SphericalGaussianMixture(3, keep_moments=True, refine=0).fit(with_gaps(rows))

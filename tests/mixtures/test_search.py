@@ -15,7 +15,7 @@ from latentia.clusters import label_starts, shares_of_labels
 from latentia.exceptions import DroppedDataWarning
 from latentia.likelihood.gaussian import full_gaussian_log_density
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.mixtures._moves import moved_shares
+from latentia.mixtures._moves import propose_moves
 
 SHAPES = ("spherical", "diag", "full", "tied")
 
@@ -142,7 +142,7 @@ def test_a_move_joins_what_was_cut_and_cuts_what_was_joined(shape):
     X = np.array([[0.0, 0], [12, 0], [0, 12]])[labels] + rng.standard_normal((600, 2))
     wrong = np.where(labels < 2, 0, 1)
     wrong[(labels == 2) & (X[:, 0] > 0)] = 2
-    best = moved_shares(X - X.mean(axis=0), shares_of_labels(wrong, 3), shape, 12)[0]
+    best = propose_moves(X - X.mean(axis=0), shares_of_labels(wrong, 3), shape, 12)[0]
     assert adjusted_rand_score(labels, best.argmax(axis=0)) > 0.95
 
 

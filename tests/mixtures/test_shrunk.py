@@ -6,7 +6,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.mixtures._shrunk import _STRENGTHS, Prior, _left_out
+from latentia.mixtures._shrunk import _STRENGTHS, Prior, _score_left_out
 
 SHAPES = ("diag", "full", "tied")
 
@@ -34,8 +34,8 @@ def test_rows_are_left_out_one_by_one():
             brute[g] += multivariate_normal(mean, covariance).logpdf(row)
             columns[g] += multivariate_normal(mean, np.diag(np.diag(covariance))).logpdf(row)
     constant = -0.5 * 7 * 3 * np.log(2 * np.pi)
-    np.testing.assert_allclose(_left_out(rows, np.array([7]))[0] + constant, brute)
-    np.testing.assert_allclose(_left_out(rows, np.array([7]), apart=True)[0] + constant, columns)
+    np.testing.assert_allclose(_score_left_out(rows, np.array([7]))[0] + constant, brute)
+    np.testing.assert_allclose(_score_left_out(rows, np.array([7]), is_diagonal=True)[0] + constant, columns)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -75,9 +75,9 @@ def test_em_climbs_the_penalized_likelihood(shape):
 def test_covariances_are_averages_with_the_shared_one():
     rng = np.random.default_rng(3)
     table, labels = rng.standard_normal((40, 3)), np.repeat([0, 1], 20)
-    prior = Prior.of(table, labels, "full", 0.0)
+    prior = Prior.from_labels(table, labels, "full", 0.0)
     scatters = np.array([20 * np.cov(table[labels == k].T, bias=True) for k in (0, 1)])
-    shrunk = prior.shrunk(scatters, np.array([20.0, 20.0]))
+    shrunk = prior.shrink(scatters, np.array([20.0, 20.0]))
     np.testing.assert_allclose(shrunk, (scatters + prior.strength * prior.target) / (20 + prior.strength))
     assert prior.cost(np.linalg.inv(prior.target)[None], np.linalg.slogdet(prior.target)[1]) == pytest.approx(
         0, abs=1e-9

@@ -5,7 +5,7 @@ from scipy import sparse
 from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.moments import Cooccurrence
-from latentia.passes import Blocks, RowGroups
+from latentia.passes import Blocks, Folds
 
 
 def explicit(x):
@@ -29,7 +29,7 @@ def counts():
 def test_products_without_q_match_explicit_q(counts, n_jobs):
     rng = np.random.default_rng(0)
     q, b = explicit(counts), rng.standard_normal((90, 130))
-    operator = Cooccurrence(Blocks.from_array(counts, block_rows=40), dealt=RowGroups(4), n_jobs=n_jobs)
+    operator = Cooccurrence(Blocks.from_array(counts, block_rows=40), folds=Folds(4), n_jobs=n_jobs)
     assert np.abs(operator.product(b) - q @ b).max() <= 1e-12
     assert np.abs(operator.marginal() - q.sum(axis=1)).max() <= 1e-12
     assert operator.n_passes == 2
@@ -37,9 +37,9 @@ def test_products_without_q_match_explicit_q(counts, n_jobs):
 
 def test_groups_are_the_q_of_their_documents_and_add_up(counts):
     b = np.eye(90)
-    operator = Cooccurrence(Blocks.from_array(counts, block_rows=37), dealt=RowGroups(4, 5))
-    grouped = operator.grouped_products(b)
-    groups = RowGroups(4, 5).of(np.arange(150))
+    operator = Cooccurrence(Blocks.from_array(counts, block_rows=37), folds=Folds(4, 5))
+    grouped = operator.group_products(b)
+    groups = Folds(4, 5).of(np.arange(150))
     for g in range(4):
         np.testing.assert_allclose(grouped[g], explicit(counts[groups == g]), atol=1e-13)
     np.testing.assert_allclose(operator.combine(grouped, (0, 1, 2, 3)), explicit(counts), atol=1e-13)

@@ -16,7 +16,7 @@ from latentia.moments import (
     moments_to_cumulants,
     set_partitions,
 )
-from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.passes import Blocks, Folds, accumulate
 
 POINTS = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 5.0]])
 
@@ -82,7 +82,7 @@ def test_modes_of_several_tables_and_projections():
 
 def test_wrong_orders_and_sizes_are_refused():
     x = np.random.default_rng(0).standard_normal((5, 2))
-    with pytest.raises(LatentiaError, match="orders 1 to 6"):
+    with pytest.raises(LatentiaError, match="an order from 1 to 6"):
         cross_cumulant([x], (0,) * 7)
     with pytest.raises(LatentiaError, match="at least 6 rows"):
         cross_cumulant([x], (0,) * 6)
@@ -104,7 +104,7 @@ def test_gram_matrices_of_unfoldings(same):
     for method in ("kernel", "slabs", "auto"):
         found = FourthGram(method)((p, q, r), x, groups)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-    with pytest.raises(LatentiaError, match="fewer than 4 rows"):
+    with pytest.raises(LatentiaError, match="at least 4 rows in each part"):
         FourthGram()((p[:3], q[:3], r[:3]), x[:3])
 
 
@@ -112,10 +112,10 @@ def test_k_statistics_from_fourth_moments():
     """Of groups of rows, those of the power sums; and blocks of them."""
     rng = np.random.default_rng(2)
     x = rng.exponential(size=(80, 4)) + 3
-    statistic = FourthMoments(Coordinates(np.full(4, 2.0), np.eye(4)), RowGroups())
+    statistic = FourthMoments(Coordinates(np.full(4, 2.0), np.eye(4)), Folds())
     state = accumulate(Blocks.from_array(x, block_rows=11), statistic)
     for groups in ((0, 1, 2, 3), (1, 2)):
-        rows = x[np.isin(RowGroups().of(np.arange(80)), groups)]
+        rows = x[np.isin(Folds().of(np.arange(80)), groups)]
         found = KStatistics(statistic.of(state, groups))
         every = np.arange(4)
         for order in (2, 3, 4):

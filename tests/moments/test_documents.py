@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from latentia.datasets import planted
-from latentia.moments import Cooccurrence, DocumentMoments, WordMoments, lda_corrected, leading_words
-from latentia.passes import Blocks, RowGroups
+from latentia.moments import Cooccurrence, DocumentMoments, WordMoments, correct_for_lda, leading_words
+from latentia.passes import Blocks, Folds
 
 
 def naive_moments(counts):
@@ -31,7 +31,7 @@ def test_moments_are_those_of_all_ordered_triples(block_rows):
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.5, (40, 9))
     coordinates = rng.standard_normal((9, 4))
-    q = Cooccurrence(Blocks.from_array(counts, block_rows=block_rows), dealt=RowGroups(4))
+    q = Cooccurrence(Blocks.from_array(counts, block_rows=block_rows), folds=Folds(4))
     found = DocumentMoments(q, coordinates).of((0, 1, 2, 3))
     second, third = naive_moments(counts)
     np.testing.assert_allclose(found.second, coordinates.T @ second @ coordinates, atol=1e-12)
@@ -43,7 +43,7 @@ def test_moments_are_those_of_all_ordered_triples(block_rows):
 
 def test_halves_average_to_the_whole():
     counts = np.random.default_rng(1).poisson(2.0, (80, 6))
-    q = Cooccurrence(Blocks.from_array(counts), dealt=RowGroups(4))
+    q = Cooccurrence(Blocks.from_array(counts), folds=Folds(4))
     moments = DocumentMoments(q, np.eye(6))
     halves = [moments.of(groups) for groups in ((0, 1), (2, 3))]
     sizes = [moments.documents[:2].sum(), moments.documents[2:].sum()]
@@ -54,7 +54,7 @@ def test_halves_average_to_the_whole():
 def test_leading_words_spans_the_topics():
     truth = planted.topic_model(5, 200, proportions="single", random_state=3)
     corpus = truth.sample(20_000, 30)
-    q = Cooccurrence(Blocks.from_array(corpus.counts), dealt=RowGroups(4))
+    q = Cooccurrence(Blocks.from_array(corpus.counts), folds=Folds(4))
     coordinates = leading_words(q, 17)
     scale = np.sqrt(q.marginal())[:, None]
     basis = coordinates * scale
@@ -79,7 +79,7 @@ def test_correction_makes_population_moments_of_lda_a_sum_over_topics(alpha0):
     mean = alpha / alpha0 @ topics
     pairs = topics.T @ second @ topics
     triples = np.einsum("ijn,ia,jb,nc->abc", third, topics, topics, topics, optimize=True)
-    found = lda_corrected(WordMoments(mean, pairs, mean, pairs, triples), alpha0)
+    found = correct_for_lda(WordMoments(mean, pairs, mean, pairs, triples), alpha0)
     weights = alpha / (alpha0 * (alpha0 + 1))
     np.testing.assert_allclose(found.second, np.einsum("k,ka,kb->ab", weights, topics, topics), atol=1e-14)
     np.testing.assert_allclose(

@@ -165,9 +165,9 @@ def test_tables_with_names():
     assert dense(as_graph(frame[["c", "a", "b"]])) == dense(graph)
     assert as_graph(pd.DataFrame(PATH)).names is None
     assert dense(as_graph(frame.astype(pd.SparseDtype("int64", 0)))) == dense(graph)
-    with pytest.raises(LatentiaError, match="column 'd' is no row"):
+    with pytest.raises(LatentiaError, match="column 'd' is not a row"):
         as_graph(frame.rename(columns={"c": "d"}))
-    with pytest.raises(LatentiaError, match=r"column 'a' has type (object|str)"):
+    with pytest.raises(LatentiaError, match=r"column 'a' has dtype (object|str)"):
         as_graph(frame.astype(object).replace(2, "x"))
 
 
@@ -215,7 +215,7 @@ def test_graphs_of_networkx():
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ("x", "The weight of the edge of 'a' and 'b' is 'x': numbers to 1e[+]15 are needed"),
+        ("x", "The weight of the edge of 'a' and 'b' is 'x'; expected a number of at most 1e[+]15"),
         (10**40, "The weight of the edge of 'a' and 'b' is 1000"),
         ([], r"The weight of the edge of 'a' and 'b' is \[\]"),
         ([1, 2], r"The weight of the edge of 'a' and 'b' is \[1, 2\]"),
@@ -247,16 +247,16 @@ def test_graphs_of_igraph():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (np.ones((2, 3)), r"shape \(2, 3\): a square one is needed"),
-        (np.ones(3), r"shape \(3,\): a square one"),
-        (None, r"shape \(\): a square one"),
-        ([[0, 1], [0]], "no table of rows and columns"),
-        ([["a", "b"], ["c", "d"]], "type <U1: real numbers are needed"),
+        (np.ones((2, 3)), r"shape \(2, 3\); expected a square one"),
+        (np.ones(3), r"shape \(3,\); expected a square one"),
+        (None, r"shape \(\); expected a square one"),
+        ([[0, 1], [0]], "not a table of rows and columns"),
+        ([["a", "b"], ["c", "d"]], "type <U1; expected real numbers"),
         (np.array([[0, 1j], [1j, 0]]), "type complex128"),
         ([[0, np.nan], [1, 0]], "in row 0, column 1 is nan: weights must be finite"),
         (sparse.csc_array([[0, 1.0], [np.inf, 0]]), "in row 1, column 0 is inf"),
         (listed([1.0, -1.0, -2.0], [(0, 1), (2, 1), (1, 3)]), "row 2, column 1 is -1.0, and 1 more like it: .*negative"),
-        ([[0, 1e20], [1, 0]], "row 0, column 1 is 1e[+]20: weights from 1e-15 to 1e[+]15 are needed"),
+        ([[0, 1e20], [1, 0]], "row 0, column 1 is 1e[+]20: expected weights from 1e-15 to 1e[+]15"),
         ([[0, 1e-20], [1, 0]], "row 0, column 1 is 1e-20"),
         (np.eye(3), "no edges: its 3 edges are loops"),
         (np.zeros((3, 3)), "no edges: all weights are zero"),

@@ -57,8 +57,8 @@ def test_lists_of_pairs_are_blocks(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "there are no pairs in the file"),
-        ("# nothing\n\n", "there are no pairs in the file"),
+        ("", "expected pairs, found none in the file"),
+        ("# nothing\n\n", "expected pairs, found none in the file"),
         ("0 1\n\n5\n", "line 3: expected two whole numbers from 0 to 2147483646, found '5'"),
         ("0 1\n0 1 2\n", "line 2: expected two whole numbers"),
         ("0 1 2\n0 1\n", "line 2: expected three whole numbers from 0 to 2147483646, the third to 9007199254740992"),
@@ -69,7 +69,7 @@ def test_lists_of_pairs_are_blocks(tmp_path):
         ("0 1\n0 2147483647\n", "line 2: expected two whole numbers"),
         ("0 1 5\n0 1 1e300\n", "line 2: expected three whole numbers"),
         ("0 1\n0 \0\n", "line 2: a NUL byte"),
-        ("0 1\n0 7\n", ": Pair 1 has the word 7: whole numbers from 0 to 4"),
+        ("0 1\n0 7\n", ": Pair 1 has the word 7; expected whole numbers from 0 to 4"),
     ],
 )
 def test_damaged_texts(tmp_path, content, message):
@@ -96,11 +96,11 @@ def header(text, version=1):
         (header("{'descr': '<i8', 'fortran_order': False, 'shape': (9, 2)}", 9), "not a readable NumPy file"),
         (header("{'descr': '<i8', 'fortran_order': False, 'shape': (4000000000000, 2)}"), "promises 4000000000000 pairs"),
         (header("{'descr': '<i8', 'fortran_order': False, 'shape': (-4, 2)}"), "array of shape .-4, 2."),
-        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 2)}"), "there are no pairs in the file"),
-        (header("{'descr': '|O', 'fortran_order': False, 'shape': (9, 2)}"), "type object, and a list of pairs"),
+        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 2)}"), "expected pairs, found none in the file"),
+        (header("{'descr': '|O', 'fortran_order': False, 'shape': (9, 2)}"), "dtype object"),
         (header("{'descr': '<c16', 'fortran_order': False, 'shape': (9, 2)}"), "type complex128"),
-        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (9,)}"), "shape .9,. and type int64"),
-        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (9, 4)}", 2), "shape .9, 4. and type int64"),
+        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (9,)}"), "shape .9,. and dtype int64"),
+        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (9, 4)}", 2), "shape .9, 4. and dtype int64"),
         (gzip.compress(b"\x93NUMPY", mtime=0), "a packed .npy file cannot be mapped"),
     ],
 )  # fmt: skip
@@ -154,5 +154,5 @@ def test_blocks_of_other_widths_are_refused():
 def test_no_file(tmp_path):
     with pytest.raises(LatentiaError, match="absent.npy: no such file"):
         count_pairs(tmp_path / "absent.npy")
-    with pytest.raises(LatentiaError, match="cannot be read"):
+    with pytest.raises(LatentiaError, match="expected a file, found a folder"):
         count_pairs(tmp_path)

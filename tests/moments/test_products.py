@@ -1,17 +1,17 @@
 import numpy as np
 import pytest
 
-from latentia._threads import serial, threads
 from latentia.moments.products import (
     add_cubes,
     add_pair_gram,
     add_triples,
     mirror_cube,
     mirror_gram,
-    mixed_cube,
+    sum_mixed_cubes,
     third_moment,
 )
-from latentia.tensor.operators import pair_products, symmetrised
+from latentia.system.threads import serial, threads
+from latentia.tensor.operators import pair_products, symmetrise_modes
 
 
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (50, 16), (5000, 33), (100, 40)])
@@ -63,7 +63,7 @@ def test_gram_matrix_of_pairs():
 
 def test_symmetrised_is_the_mean_over_orders():
     t = np.random.default_rng(5).random((3, 3, 3))
-    s = symmetrised(t)
+    s = symmetrise_modes(t)
     assert np.allclose(s, s.transpose(2, 1, 0))
     assert s[0, 1, 2] == pytest.approx(
         np.mean([t[0, 1, 2], t[0, 2, 1], t[1, 0, 2], t[1, 2, 0], t[2, 0, 1], t[2, 1, 0]])
@@ -74,15 +74,15 @@ def test_symmetrised_is_the_mean_over_orders():
 def test_mixed_cube_is_a_mean_over_orders(n, d):
     rng = np.random.default_rng(6)
     x, y = rng.standard_normal((n, d)), rng.standard_normal((n, d))
-    expected = symmetrised(np.einsum("na,nb,nc->abc", x, x, y, optimize=True))
-    found = mixed_cube(x, y, serial)
+    expected = symmetrise_modes(np.einsum("na,nb,nc->abc", x, x, y, optimize=True))
+    found = sum_mixed_cubes(x, y, serial)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     with threads(3) as parallel:
-        assert (mixed_cube(x, y, parallel) == found).all()
+        assert (sum_mixed_cubes(x, y, parallel) == found).all()
 
 
 @pytest.mark.parametrize("d", [1, 5, 16, 37])
 def test_symmetrised_in_blocks(d):
     t = np.random.default_rng(7).standard_normal((d, d, d))
     orders = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
-    np.testing.assert_allclose(symmetrised(t), np.mean([t.transpose(o) for o in orders], axis=0), atol=1e-14)
+    np.testing.assert_allclose(symmetrise_modes(t), np.mean([t.transpose(o) for o in orders], axis=0), atol=1e-14)

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia._threads import serial, threads
-from latentia.moments.sparse_products import add_products, by_column, coded, gathered, products, squared_products
+from latentia.moments.sparse_products import (
+    add_products,
+    encode_counts,
+    gather_products,
+    products,
+    sort_by_column,
+    squared_products,
+)
+from latentia.system.threads import serial, threads
 
 N, F, K = 70, 40, 9
 
@@ -29,7 +36,7 @@ def codes():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_products_and_their_squares(table, dtype):
     columns = np.random.default_rng(1).standard_normal((F, K)).astype(dtype)
-    counts, tol = coded(table, None, dtype), 1e-5 if dtype == np.float32 else 1e-12
+    counts, tol = encode_counts(table, None, dtype), 1e-5 if dtype == np.float32 else 1e-12
     np.testing.assert_allclose(products(counts, columns, serial), table @ columns, atol=tol)
     found, squares = squared_products(counts, columns, serial)
     assert found.dtype == squares.dtype == dtype
@@ -39,10 +46,10 @@ def test_products_and_their_squares(table, dtype):
 
 def test_columns_without_codes_are_left_out(table, codes):
     columns = np.random.default_rng(2).standard_normal((int(codes.max()) + 1, K))
-    counts = coded(table, codes)
+    counts = encode_counts(table, codes)
     expected = table.toarray()[:, codes >= 0] @ columns
     np.testing.assert_allclose(products(counts, columns, serial), expected, atol=1e-12)
-    np.testing.assert_allclose(gathered(coded(table, None), codes, columns, 2), expected, atol=1e-12)
+    np.testing.assert_allclose(gather_products(encode_counts(table, None), codes, columns, 2), expected, atol=1e-12)
 
 
 def test_sums_of_groups_of_rows(table, codes):
@@ -50,7 +57,7 @@ def test_sums_of_groups_of_rows(table, codes):
     rows, factors, groups = rng.standard_normal((N, K)), rng.random(N), rng.integers(0, 3, N)
     size = int(codes.max()) + 1
     total, single = np.ones((3 * size, K)), np.ones(3 * size)
-    columns = by_column(coded(table, codes), size, serial, factors, groups, 3)
+    columns = sort_by_column(encode_counts(table, codes), size, serial, factors, groups, 3)
     add_products(total, columns, rows, serial, single)
     own = table.toarray()[:, codes >= 0] * factors[:, None]
     for g in range(3):
@@ -62,12 +69,12 @@ def test_sums_of_groups_of_rows(table, codes):
 def test_bits_do_not_depend_on_threads():
     rng = np.random.default_rng(4)
     table = sparse.random_array((3000, 500), density=0.1, random_state=rng, format="csr")
-    columns, counts = rng.standard_normal((500, 33)).astype(np.float32), coded(table, None, np.float32)
+    columns, counts = rng.standard_normal((500, 33)).astype(np.float32), encode_counts(table, None, np.float32)
 
     def sums(parallel):
         total = np.zeros((500, 33))
         rows = products(counts, columns, parallel)
-        add_products(total, by_column(counts, 500, parallel), rows, parallel)
+        add_products(total, sort_by_column(counts, 500, parallel), rows, parallel)
         return total
 
     with threads(3) as parallel:
@@ -77,8 +84,8 @@ def test_bits_do_not_depend_on_threads():
 
 
 def test_a_table_without_entries():
-    counts = coded(sparse.csr_array((4, 6)), None)
+    counts = encode_counts(sparse.csr_array((4, 6)), None)
     total = np.zeros((6, 2))
-    add_products(total, by_column(counts, 6, serial), np.ones((4, 2)), serial)
+    add_products(total, sort_by_column(counts, 6, serial), np.ones((4, 2)), serial)
     assert not total.any()
     assert not products(counts, np.ones((6, 2)), serial).any()

@@ -5,7 +5,7 @@ from scipy import sparse
 from latentia.moments import VectorMoments, column_moments, principal_coordinates
 from latentia.moments.fourth import FourthMoments
 from latentia.moments.vectors import Coordinates
-from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.passes import Blocks, Folds, accumulate
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def test_column_moments(table, offset, make):
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_moments_are_about_the_mean_of_the_groups(table, groups, make):
     coordinates = Coordinates(table.mean(axis=0) + 0.3, np.eye(5))
-    moments = VectorMoments(coordinates, RowGroups(4, 0))
+    moments = VectorMoments(coordinates, Folds(4, 0))
     found = moments.of(accumulate(Blocks.from_array(make(table), block_rows=60), moments), groups)
-    rows = table[np.isin(RowGroups(4, 0).of(np.arange(500)), groups)]
+    rows = table[np.isin(Folds(4, 0).of(np.arange(500)), groups)]
     centred = rows - rows.mean(axis=0)
     y = np.hstack([centred, np.ones((len(rows), 1))])
     n = len(rows)
@@ -59,9 +59,9 @@ def test_wide_tables_are_reduced_to_their_leading_directions():
 @pytest.mark.parametrize("groups", [(0, 1, 2, 3), (0, 3)])
 def test_fourth_cumulant(table, groups):
     coordinates = Coordinates(table.mean(axis=0) - 0.2, np.eye(5))
-    moments = FourthMoments(coordinates, RowGroups(4, 0))
+    moments = FourthMoments(coordinates, Folds(4, 0))
     found = moments.of(accumulate(Blocks.from_array(table, block_rows=60), moments), groups)
-    rows = table[np.isin(RowGroups(4, 0).of(np.arange(500)), groups)]
+    rows = table[np.isin(Folds(4, 0).of(np.arange(500)), groups)]
     matrix = np.random.default_rng(3).standard_normal((5, 3))
     z = (rows - rows.mean(axis=0)) @ matrix
     s = z.T @ z / len(z)

@@ -4,7 +4,7 @@ import pytest
 from latentia import LatentiaError
 from latentia.moments import ViewMoments, ViewSums, common_frame
 from latentia.moments.vectors import Coordinates
-from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.passes import Blocks, Folds, accumulate
 from latentia.tensor import decompose
 
 
@@ -60,6 +60,6 @@ def test_sums_against_numpy():
 
 
 def test_neighbours_share_a_group():
-    groups = RowGroups(4, 0, 50).of(np.arange(1000))
+    groups = Folds(4, 0, 50).of(np.arange(1000))
     assert all(len(set(groups[i : i + 50])) == 1 for i in range(0, 1000, 50))
     assert len(set(groups)) == 4

@@ -15,11 +15,11 @@ from latentia.datasets import planted
 from latentia.metrics import document_auc, precision_at_k, top_indices
 from latentia.multilabel import MomentMultiLabelClassifier, _evidence
 from latentia.multilabel import _choice as choice
-from latentia.multilabel._calibration import Calibration, calibrated
+from latentia.multilabel._calibration import Calibration, fit_calibration
 from latentia.multilabel._features import features, inverse_document_frequency
 from latentia.multilabel._full import LogisticHeads, Rows, full_ridge, moment_head
-from latentia.multilabel._held_out import held_out
-from latentia.multilabel.moments import LabelledCounts
+from latentia.multilabel._held_out import assess
+from latentia.multilabel.moments import CountDocuments
 from latentia.passes import Blocks, accumulate
 
 KINDS = ["ridge", "logistic", "full"]
@@ -88,9 +88,9 @@ def test_copies_of_rows_do_not_choose_the_penalty(corpus):
 def test_the_logistic_head_is_logistic_regression_and_a_share_of_ridge(corpus, directions):
     rows = rows_of(corpus.X, corpus.Y)
     moment = moment_head(rows, 6, 0)
-    heads = LogisticHeads.of(rows, moment, directions, 0)
+    heads = LogisticHeads.prepare(rows, moment, directions, 0)
     alone = heads.head(3.0)
-    both = heads.helped(alone, 7.0)
+    both = heads.add_ridge(alone, 7.0)
     helping = heads.moment.scores(rows.features)
     np.testing.assert_allclose(both.scores(rows.features), alone.scores(rows.features) + 7 * helping, atol=1e-4)
     assert (both.features is None) is not directions
@@ -133,7 +133,7 @@ def test_passes_of_directions_beyond_the_number_of_labels(corpus):
 
 
 def seen(n=3000, d=500, n_labels=100, entries=30_000):
-    found = accumulate(Blocks.from_array(np.eye(4), np.eye(4)), LabelledCounts(4, 4))
+    found = accumulate(Blocks.from_array(np.eye(4), np.eye(4)), CountDocuments(4, 4))
     found.n_rows, found.document_frequency, found.label_counts = n, np.ones(d), np.ones(n_labels)
     found.powers = np.array([entries, 0, 0, 0.0])
     return found
@@ -157,7 +157,7 @@ def seen(n=3000, d=500, n_labels=100, entries=30_000):
     ],
 )
 def test_what_is_compared_is_bounded(sizes, kinds, directions):
-    found = choice.allowed_heads("auto", seen(**sizes), 50)
+    found = choice.choose_kinds("auto", seen(**sizes), 50)
     assert (
         (kinds, directions) == (None, None) if found is None else (found.kinds, found.directions) == (kinds, directions)
     )
@@ -165,11 +165,11 @@ def test_what_is_compared_is_bounded(sizes, kinds, directions):
 
 def test_heads_that_were_asked_for():
     huge = seen(n=10**6, d=10**6, n_labels=10**4, entries=1e9)
-    assert choice.allowed_heads("ridge", seen(), 50) is None
-    assert choice.allowed_heads("bayes", seen(), 50) is None
-    assert choice.allowed_heads("full", huge, 50).kinds == ("full",)
-    assert choice.allowed_heads("logistic", huge, 50) == choice.Heads(("logistic",), directions=True)
-    assert choice.allowed_heads("logistic", seen(), 50) == choice.Heads(("logistic",), directions=False)
+    assert choice.choose_kinds("ridge", seen(), 50) is None
+    assert choice.choose_kinds("bayes", seen(), 50) is None
+    assert choice.choose_kinds("full", huge, 50).kinds == ("full",)
+    assert choice.choose_kinds("logistic", huge, 50) == choice.Heads(("logistic",), directions=True)
+    assert choice.choose_kinds("logistic", seen(), 50) == choice.Heads(("logistic",), directions=False)
 
 
 def test_auto_looks_at_all_words_where_labels_hang_on_single_words(words_of_labels):
@@ -216,8 +216,8 @@ def test_scores_that_leave_a_row_out_are_those_of_a_fit_without_it(corpus):
     rows = rows_of(corpus.X[:300], corpus.Y[:300])
     head = moment_head(rows, 6, 0)
     blocks = Blocks.from_array(rows.features, rows.labels, rows.features)
-    counted = accumulate(Blocks.from_array(corpus.X[:300], corpus.Y[:300]), LabelledCounts(300, 40))
-    found = choice.left_out(head, blocks, counted)
+    counted = accumulate(Blocks.from_array(corpus.X[:300], corpus.Y[:300]), CountDocuments(300, 40))
+    found = choice.leave_own_labels_out(head, blocks, counted)
     Z = head.coordinates(rows.features)
     own = head.leverage(Z)
     for row in (0, 7, 150):
@@ -229,7 +229,7 @@ def test_scores_that_leave_a_row_out_are_those_of_a_fit_without_it(corpus):
         np.testing.assert_allclose(
             (scores - own[row] * rows.labels.toarray()[row]) / (1 - own[row]), expected, atol=2e-4
         )
-    assert found.held.n_rows == 300
+    assert found.assessment.n_rows == 300
 
 
 def test_rare_labels_are_told(words_of_labels):
@@ -240,11 +240,11 @@ def test_rare_labels_are_told(words_of_labels):
     model = MomentMultiLabelClassifier(5, topics=False).fit(X, Y)
     rare = model.evidence_["rare labels"]
     assert rare.measured == "10 of 60"
-    assert "cannot be judged" in rare.meaning
+    assert "too seldom" in rare.meaning
     scores = np.tile(np.arange(6.0), (30, 1))
     labels = sparse.csr_array(np.tile([0, 0, 0, 0, 0, 1], (30, 1)))
-    found = held_out("", scores, labels, np.array([9.0, 9, 9, 9, 9, 4]))
-    assert (found.n_rare, found.rare_told, found.rare_right) == (1, 30, 30)
+    found = assess("", scores, labels, np.array([9.0, 9, 9, 9, 9, 4]))
+    assert (found.n_rare, found.rare_predicted, found.rare_right) == (1, 30, 30)
 
 
 def test_nothing_to_learn_gives_no_support():
@@ -303,9 +303,9 @@ def test_a_head_that_ranks_worse_than_naive_bayes_asks_for_care():
     chances = np.clip(0.1 * np.exp(0.5 * rng.standard_normal((12, 200))), 0, 1)
     X, Y = (rng.random((3000, 200)) < chances[labels]).astype(int), np.eye(12, dtype=int)[labels]
     rows = rows_of(sparse.csr_array(X), sparse.csr_array(Y))
-    held = choice.choose(rows, choice.Heads(("ridge",)), 1, 0).held
+    held = choice.choose(rows, choice.Heads(("ridge",)), 1, 0).assessment
     assert held.over_bayes.mean < -4 * held.over_bayes.error
-    good = choice.choose(rows, choice.Heads(("ridge",)), 12, 0).held
+    good = choice.choose(rows, choice.Heads(("ridge",)), 12, 0).assessment
     assert good.over_bayes.mean > held.over_bayes.mean + 0.1
     check = next(c for c in _evidence._ranking(held) if c.name == "as good as naive Bayes")
     assert (check.holds, check.role) == (False, "caution")
@@ -364,7 +364,7 @@ def test_calibration_finds_the_map(logistic):
     scores = rng.uniform(-6, 3, (4000, 5)) if logistic else rng.uniform(-0.1, 0.8, (4000, 5))
     truth = Calibration(logistic, 0.05, 0.8, 0.4, -0.7)
     labels = sparse.csr_array((rng.random(scores.shape) < truth(scores)).astype(np.int8))
-    found = calibrated(Calibration(logistic, 0.05), scores, labels)
+    found = fit_calibration(Calibration(logistic, 0.05), scores, labels)
     assert np.abs(found(scores) - truth(scores)).max() < 0.04
     assert np.abs(Calibration(logistic, 0.05)(scores) - truth(scores)).max() > 0.1
 
@@ -375,11 +375,11 @@ def test_calibration_is_strictly_increasing_whatever_the_scores_are_worth(logist
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((60, 4))
     labels = sparse.csr_array((worth * scores + rng.standard_normal(scores.shape) > 1).astype(np.int8))
-    found = calibrated(Calibration(logistic, 0.05), scores, labels)
+    found = fit_calibration(Calibration(logistic, 0.05), scores, labels)
     p = found(np.linspace(-8, 8, 500))
     assert (np.diff(p) > 0).all()
     assert 0 < p[0] < p[-1] < 1
-    none = calibrated(Calibration(logistic, 0.05), scores, sparse.csr_array((60, 4), dtype=np.int8))
+    none = fit_calibration(Calibration(logistic, 0.05), scores, sparse.csr_array((60, 4), dtype=np.int8))
     assert none(scores).max() < 0.2
 
 
@@ -445,9 +445,9 @@ def test_a_fit_without_topics(corpus, head, tmp_path):
     ("options", "message"),
     [
         ({"head": "bayes", "topics": False}, "head='bayes' predicts with the topics"),
-        ({"n_components": [2, 4], "topics": False}, "numbers of topics are compared"),
-        ({"n_components": "auto", "topics": False}, "numbers of topics are compared"),
-        ({"topics": "no"}, "True or False is needed"),
+        ({"n_components": [2, 4], "topics": False}, "topics=False leaves no topics"),
+        ({"n_components": "auto", "topics": False}, "topics=False leaves no topics"),
+        ({"topics": "no"}, "expected True or False"),
     ],
 )
 def test_parameters_that_do_not_go_together(corpus, options, message):
@@ -481,7 +481,7 @@ def test_same_bits_for_any_number_of_threads_and_any_blocks(corpus):
 
 
 def test_directions_where_coefficients_of_all_words_are_too_many(corpus, monkeypatch):
-    monkeypatch.setattr(choice, "_MOST_COEFFICIENTS", 1000)
+    monkeypatch.setattr(choice, "_MAX_COEFFICIENTS", 1000)
     fresh = corpus.truth.sample(1000, random_state=9)
     model = MomentMultiLabelClassifier(6, head="logistic", topics=False).fit(corpus.X, corpus.Y)
     assert model.word_features_.shape == (300, 6)

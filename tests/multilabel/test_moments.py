@@ -9,20 +9,18 @@ from scipy.special import logsumexp
 
 from latentia import LatentiaError
 from latentia.likelihood import over, refine
-from latentia.moments.products import mirror_cube
-from latentia.multilabel._likelihood import LabelledMixtureUpdate, Pseudo, log_probabilities, topic_posterior
+from latentia.multilabel._likelihood import MixtureWithLabelsUpdate, Pseudo, log_probabilities, topic_posterior
 from latentia.multilabel.moments import (
+    CountDocuments,
     Factors,
-    LabelledCounts,
     LabelsToWords,
-    OccurrenceCubes,
     OccurrenceMoments,
     OccurrenceProducts,
     TopicMoments,
     WordsToLabels,
     frequent_words,
 )
-from latentia.passes import Blocks, RowGroups, accumulate, follow
+from latentia.passes import Blocks, Folds, accumulate, follow
 
 N, D, L, B = 60, 9, 5, 4
 
@@ -66,8 +64,8 @@ def moments_by_hand(counts, falling):
 def test_moments_are_sums_over_different_words(tables, blocks, falling, n_jobs):
     coordinates = np.random.default_rng(1).standard_normal((D, B))
     codes, factors = np.arange(D, dtype=np.int32), Factors(falling)
-    statistic = OccurrenceMoments(coordinates, codes, factors, RowGroups(3, 0))
-    found = statistic.of(accumulate(blocks, statistic, n_jobs), range(3))
+    statistic = OccurrenceMoments(coordinates, codes, factors, Folds(3, 0))
+    found = statistic.compute(accumulate(blocks, statistic, n_jobs), range(3))
     first, second, third = moments_by_hand(tables[0], falling)
     s = coordinates
     np.testing.assert_allclose(found.first, first @ s, atol=1e-12)
@@ -89,9 +87,9 @@ def test_words_without_codes_have_no_coordinates(tables, blocks):
 
 def test_groups_add_up(blocks):
     coordinates, codes = np.random.default_rng(1).standard_normal((D, B)), np.arange(D, dtype=np.int32)
-    one, four = (OccurrenceMoments(coordinates, codes, Factors(False), RowGroups(g, 0)) for g in (1, 4))
+    one, four = (OccurrenceMoments(coordinates, codes, Factors(False), Folds(g, 0)) for g in (1, 4))
     whole, split = accumulate(blocks, [one, four])
-    np.testing.assert_allclose(one.of(whole, [0]).third, four.of(split, range(4)).third, atol=1e-5)
+    np.testing.assert_allclose(one.compute(whole, [0]).third, four.compute(split, range(4)).third, atol=1e-5)
     assert split.documents[:, 0].sum() == N
 
 
@@ -109,17 +107,12 @@ def test_label_moments_leave_out_the_diagonal(tables, blocks, falling):
         pairs = np.outer(row, row) - np.diag(row)
         expected += s * np.outer(mark, np.einsum("ik,ij,jk->k", g, pairs, g))
     np.testing.assert_allclose(crossed, expected, atol=1e-10)
-    nothing, printed = accumulate(blocks, TopicMoments(g, codes, Factors(False), L, diagonal=True, words=False))
-    assert nothing.shape == (0, 3)
-    np.testing.assert_allclose(printed, labels.T @ (counts @ g) ** 2)
 
 
-def test_cubes_and_products_of_features(tables, blocks):
+def test_products_of_features_and_labels(tables, blocks):
     counts, labels = tables
-    s, codes = np.random.default_rng(3).standard_normal((D, B)), np.arange(D, dtype=np.int32)
+    s = np.random.default_rng(3).standard_normal((D, B))
     z = counts @ s
-    cube = mirror_cube(accumulate(blocks, OccurrenceCubes(s, codes)))
-    np.testing.assert_allclose(cube, np.einsum("na,nb,nc->abc", z, z, z), atol=1e-9)
     three = Blocks.from_array(
         *(sparse.csr_array(t) for t in (counts, labels, counts.astype(np.float32))), block_rows=13
     )
@@ -135,7 +128,7 @@ def test_cubes_and_products_of_features(tables, blocks):
 
 def test_first_pass(tables, blocks):
     counts, labels = tables
-    seen = accumulate(blocks, LabelledCounts(D, L), 2)
+    seen = accumulate(blocks, CountDocuments(D, L), 2)
     words = (counts > 0).sum(axis=1)
     assert (seen.n_rows, seen.n_empty) == (N, (words == 0).sum())
     assert seen.n_unlabelled == (labels.sum(axis=1) == 0).sum()
@@ -171,7 +164,7 @@ def test_posterior_and_em_step(tables, occurrences):
     np.testing.assert_allclose(topic_posterior(sparse.csr_array(x), model), alone, atol=1e-12)
 
     pseudo = Pseudo(2.0, x.mean(axis=0), labels.mean(axis=0))
-    update = LabelledMixtureUpdate(words, gamma, weights, occurrences, pseudo)
+    update = MixtureWithLabelsUpdate(words, gamma, weights, occurrences, pseudo)
     found = refine(update, over(Blocks.from_array(sparse.csr_array(x), sparse.csr_array(labels), block_rows=7)), 1)
     new_words, new_labels, new_weights = found.values
     assert found.log_likelihood == pytest.approx(log_joint.sum())
@@ -194,9 +187,9 @@ def test_tables_of_logarithms_do_not_depend_on_how_they_are_cut(monkeypatch):
     rng = np.random.default_rng(6)
     words, gamma, weights = rng.random((3, D)), rng.random((3, L)), np.full(3, 1 / 3)
     pseudo = Pseudo(1.0, np.full(D, 0.1), np.full(L, 0.1))
-    whole = LabelledMixtureUpdate(words, gamma, weights, True, pseudo)
+    whole = MixtureWithLabelsUpdate(words, gamma, weights, True, pseudo)
     monkeypatch.setattr("latentia.multilabel._likelihood._CHUNK", 4)
-    cut = LabelledMixtureUpdate(words, gamma, weights, True, pseudo)
+    cut = MixtureWithLabelsUpdate(words, gamma, weights, True, pseudo)
     np.testing.assert_array_equal(cut.log_by_word, whole.log_by_word)
     np.testing.assert_allclose(cut.log_weights, whole.log_weights)
     alone = log_probabilities(words, weights, occurrences=True)
@@ -207,7 +200,7 @@ def test_tables_of_logarithms_do_not_depend_on_how_they_are_cut(monkeypatch):
 def test_a_label_that_is_not_one_is_named(blocks):
     bad = Blocks.from_array(sparse.csr_array(np.ones((2, D))), sparse.csr_array([[0, 1.0], [0, 3.0]]))
     with pytest.raises(LatentiaError, match="Y has 3 in row 1, column 1"):
-        accumulate(bad, LabelledCounts(D, 2))
+        accumulate(bad, CountDocuments(D, 2))
 
 
 class Rows:

@@ -8,7 +8,7 @@ from sklearn.decomposition import NMF
 
 from latentia.exceptions import LatentiaError
 from latentia.nmf import ApproximateNMF, SeparableNMF
-from latentia.nmf._span import in_span
+from latentia.nmf._span import reduce_negative_parts
 
 
 def table(r, noise, seed=0, n=60, d=40):
@@ -56,7 +56,7 @@ def test_search_in_the_span_ends_where_signs_are_right():
     A, W = rng.random((30, 3)) * (rng.random((30, 3)) < 0.6), rng.random((3, 20)) * (rng.random((3, 20)) < 0.6)
     turn = rng.standard_normal((3, 3))
     left, right = A @ turn, np.linalg.solve(turn, W)
-    found = in_span(left, right, np.linalg.inv(turn) + 0.3 * rng.standard_normal((3, 3)))
+    found = reduce_negative_parts(left, right, np.linalg.inv(turn) + 0.3 * rng.standard_normal((3, 3)))
     scale = np.abs(found @ right).max(axis=1, keepdims=True)
     assert ((found @ right) / scale).min() > -1e-4
     assert (left @ np.linalg.inv(found) * scale.T).min() > -1e-3

@@ -13,9 +13,9 @@ import pytest
 
 from latentia.datasets.instances import euclidean_distance_matrix, hardness_gadget, polygon_slack_matrix
 from latentia.exceptions import LatentiaError, MissingExtraError
-from latentia.nmf.exact import NestedPolygons, PolygonProof
+from latentia.nmf.exact import PolygonPair, PolygonProof
 from latentia.nmf.exact._rational import rank_of
-from latentia.nmf.exact._reduce import reduced
+from latentia.nmf.exact._reduce import reduce_matrix
 from latentia.nmf.exact._results import Factorization, Impossible, Undecided
 from latentia.nmf.exact.exact_nmf import exact_nmf, nonnegative_rank
 
@@ -47,15 +47,15 @@ def squares(ratio):
 
 
 def nested(M):
-    core = reduced(M).core
-    return NestedPolygons(core, *rank_of(core))
+    core = reduce_matrix(M).core
+    return PolygonPair(core, *rank_of(core))
 
 
 def restricted(M, k):
     """Whether a polygon with k vertices is nested for M; a proof that it is not is checked."""
-    found = nested(M).between(k)
+    found = nested(M).find_polygon(k)
     if isinstance(found, PolygonProof):
-        assert found.verify(reduced(M).core)
+        assert found.verify(reduce_matrix(M).core)
     return not isinstance(found, PolygonProof)
 
 
@@ -127,7 +127,7 @@ def test_input_that_is_no_exact_matrix_is_refused(M, message):
     ("r", "budget"), [(0, 1), (-1, 1), (1.0, 1), (True, 1), ("2", 1), (2, 0), (2, -1), (2, "1"), (2, None)]
 )
 def test_parameters_out_of_range_are_refused(r, budget):
-    with pytest.raises(LatentiaError, match=r"(r|budget)=.*needed"):
+    with pytest.raises(LatentiaError, match=r"(r|budget)=.*expected"):
         exact_nmf([[1]], r, budget)
 
 
@@ -197,7 +197,7 @@ def test_zero_and_proportional_rows_and_columns_do_not_matter():
     rows, columns = [3, 0, 1, 1, 2, 3, 4, 5, 0], [5, 0, 0, 1, 2, 3, 4, 2]
     scale = np.array([Fraction(i + 1, 3) for i in range(9)], dtype=object)
     wide = np.hstack([M[np.ix_(rows, columns)] * scale[:, None], exact([[0]] * 9)])
-    assert reduced(wide).core.shape == (6, 6)
+    assert reduce_matrix(wide).core.shape == (6, 6)
     for r, kind in ((3, Impossible), (4, Impossible), (5, Factorization)):
         found = exact_nmf(wide, r)
         assert isinstance(found, kind)
@@ -278,7 +278,7 @@ def test_a_factorization_that_is_off_does_not_verify():
 def test_corners_of_a_polygon_need_all_its_corners(n):
     M = polygon_slack_matrix(n)
     assert [restricted(M, k) for k in range(3, n + 1)] == [False] * (n - 3) + [True]
-    assert len(nested(M).least) == n
+    assert len(nested(M).smallest) == n
 
 
 def test_a_corner_of_the_triangle_may_be_a_point_that_touches():
@@ -335,7 +335,7 @@ def test_random_polygons_agree_with_tangents_in_floats(k):
             points.append((centre[0] + share * (x - centre[0]), centre[1] + share * (y - centre[1])))
         turned = most_turned(polygon, points, k)
         M = slack(polygon, points)
-        assert (len(nested(M).least) <= k) == restricted(M, k)
+        assert (len(nested(M).smallest) <= k) == restricted(M, k)
         if abs(turned) > 1e-3:
             asked.add(turned > 0)
             assert restricted(M, k) == (turned > 0)

@@ -5,7 +5,7 @@ import pytest
 
 from latentia.datasets import planted
 from latentia.nmf import ApproximateNMF, SeparableNMF
-from latentia.nmf._misfit import Bend, WithoutPure, moved, noise_bias, shared
+from latentia.nmf._misfit import Bend, PureRowTest, estimate_clipping_bias, measure_moves, measure_sharing
 
 FIRST_TWO = "supported", "with care"
 
@@ -75,29 +75,31 @@ def test_the_size_of_a_bend():
     W, A = rng.random((4, 40)), rng.dirichlet(np.full(4, 0.5), 500)
     for b in (-0.1, 0.1):
         X = A @ W + b * (A @ W) ** 2 / (A @ W).mean() + 0.01 * rng.standard_normal((500, 40))
-        assert abs(Bend.of(X, W + b * W**2 / (A @ W).mean(), "simplex").size - b) < 0.04
-    assert (Bend.of(A @ W, W, "simplex").bias == 0).all()
-    assert Bend.of(A @ W[:, :4], W[:, :4], "simplex").size is None  # as many features as components: nothing is left
+        assert abs(Bend.compute(X, W + b * W**2 / (A @ W).mean(), "simplex").size - b) < 0.04
+    assert (Bend.compute(A @ W, W, "simplex").bias == 0).all()
+    assert (
+        Bend.compute(A @ W[:, :4], W[:, :4], "simplex").size is None
+    )  # as many features as components: nothing is left
 
 
 def test_least_squares_moves_components_to_rows_outside():
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     A = np.random.default_rng(0).dirichlet(np.ones(3), 400)
     inside = 0.8 * corners + 0.2 * corners.mean(axis=0)
-    far, near = (moved(np.vstack([A @ corners, corners]), one, "simplex") for one in (inside, corners))
+    far, near = (measure_moves(np.vstack([A @ corners, corners]), one, "simplex") for one in (inside, corners))
     assert far.min() > 0.05
     assert near.max() < 1e-6
-    assert (WithoutPure(far, 0.0).bias > 0.05).all()
-    assert (WithoutPure(far, 1.0).bias == 0).all()
-    assert (WithoutPure(far, None).bias == 0).all()
-    assert WithoutPure(far, None).check().holds is None
+    assert (PureRowTest(far, 0.0).bias > 0.05).all()
+    assert (PureRowTest(far, 1.0).bias == 0).all()
+    assert (PureRowTest(far, None).bias == 0).all()
+    assert PureRowTest(far, None).check().holds is None
 
 
 def test_what_other_rows_hold_of_a_component():
     W = np.random.default_rng(0).random((3, 30))
     weights = np.random.default_rng(1).dirichlet(np.ones(3), 300)
     weights[1:, 2] = 0.0
-    held = shared(weights, W, "simplex", 1e-4)
+    held = measure_sharing(weights, W, "simplex", 1e-4)
     assert held[:2].min() > 100
     assert held[2] == 0
 
@@ -106,10 +108,10 @@ def test_noise_that_is_cut_at_zero_moves_components():
     rng = np.random.default_rng(0)
     W = rng.exponential(size=(3, 30)) * (rng.random((3, 30)) < 0.4)
     exact = rng.dirichlet(np.full(3, 0.5), 300) @ W
-    assert noise_bias(exact, W, 3, 0).max() < 1e-6
+    assert estimate_clipping_bias(exact, W, 3, 0).max() < 1e-6
     loud = np.maximum(exact + 0.5 * exact.mean() * rng.standard_normal(exact.shape), 0)
-    assert noise_bias(loud, W, 3, 0).max() > 0.01
-    assert (noise_bias(loud, W, 0, 0) == 0).all()
+    assert estimate_clipping_bias(loud, W, 3, 0).max() > 0.01
+    assert (estimate_clipping_bias(loud, W, 0, 0) == 0).all()
 
 
 def test_without_pure_rows_a_bend_and_further_structure_widen_the_errors():

@@ -7,23 +7,23 @@ from scipy.optimize import nnls
 
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
-from latentia.linalg import completed
+from latentia.linalg import complete_table
 from latentia.nmf import ApproximateNMF, PoissonNMF, SeparableNMF
-from latentia.nmf._counts import Table, factored, start
+from latentia.nmf._counts import Table, choose_start, factorize
 from latentia.nmf._evidence import component_distances
 from latentia.simplex import observed_least_squares
 
 
-def with_gaps(rows, share=0.2, seed=0):
+def to_csr_with_gaps(rows, share=0.2, seed=0):
     return np.where(np.random.default_rng(seed).random(rows.shape) < share, np.nan, rows)
 
 
 def test_tables_of_low_rank_are_completed_exactly():
     rng = np.random.default_rng(0)
     whole = rng.random((60, 3)) @ rng.random((3, 30))
-    gappy = with_gaps(whole)
-    np.testing.assert_allclose(completed(gappy, np.isnan(gappy), 3), whole, atol=1e-3)
-    np.testing.assert_allclose(completed(gappy.T, np.isnan(gappy.T), 3), whole.T, atol=1e-3)
+    gappy = to_csr_with_gaps(whole)
+    np.testing.assert_allclose(complete_table(gappy, np.isnan(gappy), 3), whole, atol=1e-3)
+    np.testing.assert_allclose(complete_table(gappy.T, np.isnan(gappy.T), 3), whole.T, atol=1e-3)
 
 
 @pytest.mark.parametrize("mixing", ["simplex", "cone"])
@@ -32,7 +32,7 @@ def test_components_are_nearly_as_good_as_those_of_whole_tables(mixing):
     for seed in range(4, 8):
         data = planted.separable_rows(300, 30, 4, n_pure=3, noise=0.05, random_state=seed)
         X = data.X.clip(0)
-        models = [SeparableNMF(4, mixing=mixing, method="spa").fit(one) for one in (X, with_gaps(X))]
+        models = [SeparableNMF(4, mixing=mixing, method="spa").fit(one) for one in (X, to_csr_with_gaps(X))]
         errors.append([component_distances(one.components_, data.components, mixing).mean() for one in models])
         expected.append(models[1].evidence_.expected_error)
     whole, gappy = np.mean(errors, axis=0)
@@ -42,7 +42,7 @@ def test_components_are_nearly_as_good_as_those_of_whole_tables(mixing):
 
 def test_weights_are_of_the_cells_that_are_there():
     data = planted.separable_rows(200, 30, 3, n_pure=3, noise=0.0, random_state=1)
-    X, gappy = data.X.clip(0), with_gaps(data.X.clip(0))
+    X, gappy = data.X.clip(0), to_csr_with_gaps(data.X.clip(0))
     model = SeparableNMF(3, n_splits=0).fit(X)
     np.testing.assert_allclose(model.transform(gappy), model.transform(X), atol=1e-6)
     np.testing.assert_allclose(model.score(gappy), 1.0)
@@ -55,10 +55,10 @@ def test_rows_and_columns_without_cells():
     for place, said in (((7, slice(None)), "Row 7"), ((slice(None), 2), "Column 2")):
         gappy = X.copy()
         gappy[place] = np.nan
-        with pytest.raises(LatentiaError, match=f"{said} has no cell"):
+        with pytest.raises(LatentiaError, match=f"{said} has no values"):
             SeparableNMF(3).fit(gappy)
     model = SeparableNMF(3, n_splits=0).fit(X)
-    with pytest.raises(LatentiaError, match="Row 0 has no cell"):
+    with pytest.raises(LatentiaError, match="Row 0 has no values"):
         model.transform(np.full((1, 10), np.nan))
 
 
@@ -81,7 +81,7 @@ def test_factors_are_as_good_as_those_of_whole_tables_and_better_than_with_means
     errors, expected = [], []
     for seed in range(4):
         X, components = planted(np.random.default_rng([seed, 1]))
-        gappy = with_gaps(X, 0.1, seed)
+        gappy = to_csr_with_gaps(X, 0.1, seed)
         imputed = np.where(np.isnan(gappy), np.nanmean(gappy, axis=0), gappy)
         models = [kind(3, n_splits=splits).fit(table) for table, splits in ((X, 0), (gappy, 2), (imputed, 0))]
         errors.append([component_distances(components, model.components_, "cone").mean() for model in models])
@@ -96,7 +96,7 @@ def test_factors_are_as_good_as_those_of_whole_tables_and_better_than_with_means
 def test_a_table_without_noise_is_found_again_from_some_cells(kind):
     rng = np.random.default_rng(2)
     whole = rng.gamma(0.5, 1.0, (60, 2)) @ (rng.random((2, 20)) * (rng.random((2, 20)) < 0.6))
-    gappy = with_gaps(whole)
+    gappy = to_csr_with_gaps(whole)
     model = kind(2, n_splits=0, tol=1e-9).fit(gappy)
     weights = model.transform(gappy)
     scale = np.sqrt((whole**2).mean())
@@ -107,9 +107,9 @@ def test_a_table_without_noise_is_found_again_from_some_cells(kind):
 
 def test_values_of_missing_cells_are_not_read():
     X, _ = rows_of_counts(np.random.default_rng(0))
-    gaps = np.isnan(with_gaps(X, 0.1))
-    table = Table.of(sparse.csr_array(np.where(gaps, np.nan, X)))
-    found = factored(table, start(table, 3, 0), 80, 0.0)
+    gaps = np.isnan(to_csr_with_gaps(X, 0.1))
+    table = Table.from_matrix(sparse.csr_array(np.where(gaps, np.nan, X)))
+    found = factorize(table, choose_start(table, 3, 0), 80, 0.0)
     expected = found.weights @ found.columns.T
     plain = (np.where(X > 0, X * np.log(np.maximum(X, 1) / np.maximum(expected, 1e-300)), 0.0) - X + expected)[
         ~gaps
@@ -134,7 +134,7 @@ def test_weights_by_some_coordinates_are_those_of_scipy(affine):
 @pytest.mark.parametrize("kind", [ApproximateNMF, PoissonNMF])
 def test_what_is_missing_is_counted_and_must_not_be_all_of_a_row_or_column(kind):
     X, _ = rows_of_counts(np.random.default_rng(0))
-    gappy = with_gaps(X, 0.1)
+    gappy = to_csr_with_gaps(X, 0.1)
     model = kind(3, n_splits=0).fit(gappy)
     share = next(check.measured for check in model.evidence_.checks if check.name == "missing cells")
     assert share == np.isnan(gappy).mean()
@@ -142,11 +142,11 @@ def test_what_is_missing_is_counted_and_must_not_be_all_of_a_row_or_column(kind)
     for place, name in (((7, slice(None)), "Row 7"), ((slice(None), 2), "Column 2")):
         spoiled = X.copy()
         spoiled[place] = np.nan
-        with pytest.raises(LatentiaError, match=f"{name} has no cell"):
+        with pytest.raises(LatentiaError, match=f"{name} has no values"):
             kind(3).fit(spoiled)
     stored = sparse.csr_array(X)
     stored.data[0] = np.nan
-    with pytest.raises(LatentiaError, match="NaN, and a number is needed"):
+    with pytest.raises(LatentiaError, match="NaN; expected a number"):
         kind(3).fit(stored)
 
 

@@ -9,10 +9,10 @@ from latentia.exceptions import LatentiaError
 from latentia.linalg import unit_rows
 from latentia.moments.counts import as_counts
 from latentia.nmf import PoissonNMF
-from latentia.nmf._counts import Table, divergence_of, factored, loadings, start, swept
+from latentia.nmf._counts import Table, choose_start, compute_divergences, factorize, fit_weights, sweep_factor
 from latentia.nmf._evidence import component_distances
-from latentia.nmf._misfit import bias_of
-from latentia.nmf.poisson_nmf import _drawn
+from latentia.nmf._misfit import estimate_bias
+from latentia.nmf.poisson_nmf import _simulate_counts
 
 
 def planted(n=400, d=50, r=3, length=200, seed=0):
@@ -28,20 +28,20 @@ def divergence(X, P):
 
 def test_divergence_never_rises_and_is_as_computed_plainly():
     X, _, _ = planted(100, 30, 4)
-    table = Table.of(sparse.csr_array(X))
-    found = factored(table, start(table, 4, 0), 60, 0.0)
+    table = Table.from_matrix(sparse.csr_array(X))
+    found = factorize(table, choose_start(table, 4, 0), 60, 0.0)
     assert (np.diff(found.divergence) <= 1e-9 * found.divergence[:-1]).all()
     np.testing.assert_allclose(found.divergence[-1], divergence(X, found.weights @ found.columns.T))
 
 
 def test_weights_of_a_row_are_those_of_many_multiplicative_updates():
     X, _, W = planted(40, 30, 3)
-    weights, logs = loadings(as_counts(X), W)
+    weights, logs = fit_weights(as_counts(X), W)
     slow = np.full((40, 3), 50.0)
     for _ in range(20_000):
         slow *= (X / np.maximum(slow @ W, 1e-300)) @ W.T / W.sum(axis=1)
     np.testing.assert_allclose(weights, slow, atol=1e-3)
-    rows = divergence_of(as_counts(X), logs, weights @ W.sum(axis=1))
+    rows = compute_divergences(as_counts(X), logs, weights @ W.sum(axis=1))
     np.testing.assert_allclose(rows.sum(), divergence(X, slow @ W), rtol=1e-8)
 
 
@@ -49,7 +49,7 @@ def test_a_sweep_ends_at_the_minimum_of_one_component():
     rng = np.random.default_rng(0)
     X, h = rng.poisson(3.0, (20, 10)).astype(float), rng.random((10, 1))
     own = rng.random((20, 1))
-    swept(as_counts(X), h, own, 50)
+    sweep_factor(as_counts(X), h, own, 50)
     np.testing.assert_allclose(own[:, 0], X.sum(axis=1) / h.sum())
 
 
@@ -78,10 +78,10 @@ def test_no_worse_than_scikit_learn(seed):
 
 @pytest.mark.parametrize("length", [5, 500])
 def test_counts_drawn_again_have_the_rates_of_the_fit(length):
-    """Drawn component by component where they are few, entry by entry where they are many."""
+    """RealAndSimulated component by component where they are few, entry by entry where they are many."""
     rng = np.random.default_rng(0)
     weights, components = np.tile(length * rng.dirichlet(np.ones(3)), (2000, 1)), rng.dirichlet(np.ones(20), 3)
-    drawn = _drawn(weights, components, rng).csr.toarray()
+    drawn = _simulate_counts(weights, components, rng).csr.toarray()
     np.testing.assert_allclose(drawn.mean(axis=0), weights[0] @ components, rtol=0.15, atol=0.03)
     np.testing.assert_allclose(drawn.var(axis=0), weights[0] @ components, rtol=0.25, atol=0.05)
 
@@ -91,7 +91,7 @@ def test_a_shift_that_all_draws_share_counts_and_scatter_does_not():
     components = unit_rows(rng.random((2, 400)))
     shift = np.array([[0.2], [0.0]]) * unit_rows(rng.standard_normal((1, 400)))
     draws = [components + shift + 0.002 * rng.standard_normal((2, 400)) for _ in range(6)]
-    found = bias_of(components, draws)
+    found = estimate_bias(components, draws)
     assert found[0] == pytest.approx(2.5 * 0.2, rel=0.1)
     assert found[1] < 0.05
 

@@ -8,18 +8,18 @@ from scipy import sparse
 
 from latentia import LatentiaError
 from latentia.datasets import planted
-from latentia.noisyor.absences import CountedAbsences, ExactAbsences, PackedRows, Partition
-from latentia.noisyor.bits import count_pairs_among, packed_columns, turned
-from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.noisyor.absences import AbsenceCounts, ExactAbsences, Partition, RowPacking
+from latentia.noisyor.bits import count_pairs_among, pack_columns, transpose_bits
+from latentia.passes import Blocks, Folds, accumulate
 
-DEALT = RowGroups(4, 0)
-ALL = DEALT.all
+FOLD_SEED = Folds(4, 0)
+ALL = FOLD_SEED.all
 
 
 def counted(X, n_jobs=1, block_rows=None, columns=None):
     blocks = Blocks.from_array(X, block_rows=block_rows)
-    packed = accumulate(blocks, PackedRows(X.shape[1], DEALT), n_jobs)
-    return CountedAbsences(packed, columns, n_jobs)
+    packed = accumulate(blocks, RowPacking(X.shape[1], FOLD_SEED), n_jobs)
+    return AbsenceCounts(packed, columns, n_jobs)
 
 
 @pytest.fixture(scope="module", name="X")
@@ -30,7 +30,7 @@ def findings():
 
 
 def rows_of(X, groups):
-    return X[np.isin(DEALT.of(np.arange(len(X))), groups)]
+    return X[np.isin(FOLD_SEED.of(np.arange(len(X))), groups)]
 
 
 def log_absence(X, *findings):
@@ -60,19 +60,6 @@ def test_pairs_of_rare_independent_findings_have_no_bias():
     assert abs(2000 * pmi.mean()) < 0.03  # of a count of rows
 
 
-def test_a_partition_contracted_is_the_sum_by_hand(X):
-    partition = Partition(np.array([0, 4, 8]), np.array([1, 2, 3]), np.array([5, 6, 7]))
-    rng = np.random.default_rng(0)
-    factors = [rng.standard_normal((3, 2)) for _ in range(3)]
-    by_hand = sum(
-        pmi3(X, i, j, k) * np.einsum("x,y,z->xyz", factors[0][a], factors[1][b], factors[2][c])
-        for a, i in enumerate(partition.a)
-        for b, j in enumerate(partition.b)
-        for c, k in enumerate(partition.c)
-    )
-    assert np.allclose(counted(X).contracted(partition, factors, ALL), by_hand, atol=1e-11)
-
-
 def test_all_triples_and_split_ones_are_the_sums_by_hand(X):
     factor = np.random.default_rng(1).standard_normal((9, 2))
     factor[5] = 0  # is left out
@@ -81,8 +68,8 @@ def test_all_triples_and_split_ones_are_the_sums_by_hand(X):
     sides = {i: side for side, part in enumerate(partition) for i in part}
     expected, own, by_sides = np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), np.zeros((2, 2, 2))
     for triple in combinations([i for i in range(9) if i != 5], 3):
-        turned = [np.einsum("x,y,z->xyz", *factor[list(order)]) for order in permutations(triple)]
-        one = sum(turned) / 6
+        permuted = [np.einsum("x,y,z->xyz", *factor[list(order)]) for order in permutations(triple)]
+        one = sum(permuted) / 6
         expected += pmi3(X, *triple) * one
         own += pmi3(rows_of(X, (1, 3)), *triple) * one
         if len({sides[i] for i in triple}) == 3:
@@ -121,7 +108,7 @@ def test_a_value_that_is_neither_is_named():
     X = np.zeros((200, 3))
     X[150, 1] = 2
     with pytest.raises(LatentiaError, match=r"Row 150 has 2 in column 'fever'.*present.*absent"):
-        accumulate(Blocks.from_array(X), PackedRows(3, DEALT, ["pain", "fever", "rash"]))
+        accumulate(Blocks.from_array(X), RowPacking(3, FOLD_SEED, ["pain", "fever", "rash"]))
 
 
 @pytest.mark.parametrize(("start", "stop", "first"), [(4, 150, 4), (20, 60, 60), (130, 150, 140)])
@@ -129,11 +116,11 @@ def test_pairs_among_the_rows_of_a_column_are_counted(start, stop, first):
     rng = np.random.default_rng(0)
     table = rng.random((40_000, 150)) < rng.uniform(0.02, 0.9, 150)
     table[:, 3] = True  # more rows than are taken out at a time
-    bits = packed_columns(table)
+    bits = pack_columns(table)
     for i in (0, 3):
         found = np.zeros((stop - start, 150 - first), np.int32)
         order = np.arange(150)
-        count_pairs_among(bits, order, turned(bits, order), i, start, stop, first, found)
+        count_pairs_among(bits, order, transpose_bits(bits, order), i, start, stop, first, found)
         own = table[table[:, i]].astype(np.float64)
         later = np.arange(start, stop)[:, None] < np.arange(first, 150)
         assert (found == np.where(later, (own.T @ own)[start:stop, first:], 0)).all()

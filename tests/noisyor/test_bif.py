@@ -55,14 +55,14 @@ def test_large_tables_are_refused(tmp_path):
     strength = np.linspace(0.1, 0.9, 14)
     network = Network(-np.log1p(-strength)[:, None], np.full(14, 0.1), np.zeros(1))
     names = [f"d{k}" for k in range(14)]
-    with pytest.raises(LatentiaError, match=r"Finding 'cough' has 14 causes .* The threshold must be above 0.1615"):
+    with pytest.raises(LatentiaError, match=r"Finding 'cough' has 14 causes .* Use a threshold above 0.1615"):
         write_bif(tmp_path / "net.bif", network, names, ["cough"], threshold=0.0)
     assert not list(tmp_path.iterdir())
     write_bif(tmp_path / "net.bif", network, names, ["cough"], threshold=0.162)
 
 
 def test_what_cannot_be_written(network, tmp_path):
-    with pytest.raises(LatentiaError, match="cause_names has 2 names and the network 5 causes"):
+    with pytest.raises(LatentiaError, match="cause_names has 2 names; expected 5"):
         write_bif(tmp_path / "net.bif", network, "ab", FINDINGS)
     with pytest.raises(LatentiaError, match="threshold=2"):
         write_bif(tmp_path / "net.bif", network, CAUSES, FINDINGS, threshold=2)

@@ -6,7 +6,7 @@ import numpy as np
 
 from latentia.datasets import planted
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._goodness import classes_of
+from latentia.noisyor._goodness import fit_classes
 
 
 def of_classes(n, rng, chances):
@@ -29,7 +29,7 @@ def test_classes_are_found_with_gaps():
     rng = np.random.default_rng(0)
     chances = rng.beta(0.5, 0.5, (3, 20)) * 0.9 + 0.05
     X = np.where(rng.random((1000, 20)) < 0.8, of_classes(1000, rng, chances), np.nan)
-    found, _ = classes_of(X, 3, 0)
+    found, _ = fit_classes(X, 3, 0)
     assert np.abs(found[:, None] - chances).max(axis=2).min(axis=0).max() < 0.15
 
 

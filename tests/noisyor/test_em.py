@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from latentia.datasets import planted
-from latentia.likelihood import noisy_or_rows, over, updated
+from latentia.likelihood import estimate_values, noisy_or_rows, over
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._em import LEAST_GAIN, NoisyOrSums, NoisyOrUpdate, refined_network
-from latentia.noisyor._goodness import _drawn
+from latentia.noisyor._em import MIN_GAIN, NoisyOrSums, NoisyOrUpdate, refine_network
+from latentia.noisyor._goodness import _draw_causes
 from latentia.noisyor.inference import Network
 from latentia.passes import Blocks, accumulate
 
@@ -107,8 +107,8 @@ def test_slopes_are_gradients():
             apart = []
             for move in (1e-5, -1e-5):
                 values = list(update.values)
-                (values[which],) = one.at(here + move * np.eye(len(here))[i])
-                apart.append(objective(update.at(*values)))
+                (values[which],) = one.move_to(here + move * np.eye(len(here))[i])
+                apart.append(objective(update.move_to(*values)))
             assert np.isclose((apart[0] - apart[1]) / 2e-5, slope[i], rtol=1e-4, atol=1e-5)
 
 
@@ -121,8 +121,8 @@ def test_support_is_a_squared_excess_over_its_variance():
     strengths = triggered / 100
     update = NoisyOrUpdate(strengths, np.full(3, 0.1), np.array([0.1]))
     sums = NoisyOrSums(np.array([100.0]), np.full((2, 3), 100.0), together, np.zeros((2, 3)))
-    assert (update.supported(sums) == [[False, True, False]]).all()
-    kept = update.with_links(update.supported(sums))
+    assert (update.select_supported_links(sums) == [[False, True, False]]).all()
+    kept = update.restrict_to_links(update.select_supported_links(sums))
     assert (kept.strengths == [[0.0, 0.12, 0.0]]).all()
     assert kept.n_parameters == 1 + 3 + 1
 
@@ -168,25 +168,25 @@ def test_no_leak_is_zero(refine):
 
 def test_it_says_whether_it_has_settled(rows, model):
     checks = [NoisyOr(12, refine=refine, n_splits=0).fit(rows).evidence_["EM has converged"] for refine in (1, 2)]
-    settled = model.evidence_["EM has converged"]
-    assert [check.holds for check in (*checks, settled)] == [None, False, True]
-    assert 0 <= settled.measured <= LEAST_GAIN
+    converged = model.evidence_["EM has converged"]
+    assert [check.holds for check in (*checks, converged)] == [None, False, True]
+    assert 0 <= converged.measured <= MIN_GAIN
 
 
 def test_more_steps_gain_no_more_than_it_says(rows, model):
-    rest = refined_network(model._network, over(Blocks.from_array(rows)), 10)
+    rest = refine_network(model._network, over(Blocks.from_array(rows)), 10)
     n_parameters = np.count_nonzero(model.weights_) + 12 + 80
-    assert 0 <= np.ptp(rest.refinement.log_likelihood) <= 5 * LEAST_GAIN * n_parameters
+    assert 0 <= np.ptp(rest.refinement.log_likelihood) <= 5 * MIN_GAIN * n_parameters
 
 
 def test_a_number_of_steps_is_that_many_of_plain_em():
     update, X = small(3)
     network = update.network
     for steps in (1, 3):
-        by_hand = NoisyOrUpdate.of(network)
+        by_hand = NoisyOrUpdate.from_network(network)
         for _ in range(steps):
-            by_hand = by_hand.at(*updated(by_hand, sums_of(by_hand, X)))
-        found = refined_network(network, over(Blocks.from_array(X)), steps)
+            by_hand = by_hand.move_to(*estimate_values(by_hand, sums_of(by_hand, X)))
+        found = refine_network(network, over(Blocks.from_array(X)), steps)
         assert found.n_steps == len(found.refinement.log_likelihood) == steps
         assert (found.network.weights == by_hand.network.weights).all()
         assert (found.remaining is None) == (steps == 1)
@@ -195,7 +195,7 @@ def test_a_number_of_steps_is_that_many_of_plain_em():
 def test_it_is_refused_where_too_many_rows_are_crowded(weak):
     truth, X = weak
     network = Network(truth.weights, truth.priors, truth.leak)
-    refined = partial(refined_network, network, over(Blocks.from_array(X[:200])), most_crowded=0.3, max_weight=5.0)
+    refined = partial(refine_network, network, over(Blocks.from_array(X[:200])), max_crowded=0.3, max_weight=5.0)
     refused = refined("auto")
     assert refused.refused
     assert refused.crowded > 0.3
@@ -206,8 +206,8 @@ def test_it_is_refused_where_too_many_rows_are_crowded(weak):
 
 def test_the_evidence_says_that_it_was_refused(weak):
     X = weak[1]
-    model = NoisyOr(12, n_partitions=2, n_splits=1).fit(X)
-    moments = NoisyOr(12, n_partitions=2, n_splits=0, refine=0).fit(X)
+    model = NoisyOr(12, n_splits=1).fit(X)
+    moments = NoisyOr(12, n_splits=0, refine=0).fit(X)
     many = model.evidence_["rows with many explanations"]
     assert not many.holds
     assert "there is no EM" in many.meaning
@@ -216,7 +216,7 @@ def test_the_evidence_says_that_it_was_refused(weak):
     assert model.n_passes_ == 2
     assert model.evidence_.component_errors is not None
     assert "EM has converged" not in [check.name for check in model.evidence_.checks]
-    asked = NoisyOr(12, n_partitions=2, n_splits=0, refine=1).fit(X)
+    asked = NoisyOr(12, n_splits=0, refine=1).fit(X)
     assert asked.evidence_["rows with many explanations"].role == "veto"
     assert not asked.evidence_.holds
 
@@ -238,7 +238,7 @@ def test_causes_are_drawn_from_all_configurations_or_the_likely_ones():
     likely = NoisyOrUpdate(update.strengths, update.leak, update.priors, enumerate_all=False)
     uniform = np.tile((np.arange(400) + 0.5) / 400, (len(X), 1))
     for at, tolerance in ((update, 1 / 200), (likely, 0.01)):
-        drawn, log_likelihood = _drawn(at, X, uniform)
+        drawn, log_likelihood = _draw_causes(at, X, uniform)
         for row, one, causes in zip(X, log_likelihood, drawn.swapaxes(0, 1), strict=True):
             sums = sums_of(update, row[None])
             assert one == pytest.approx(sums.log_likelihood, abs=tolerance)

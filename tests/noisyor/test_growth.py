@@ -6,8 +6,8 @@ import pytest
 from latentia.datasets import planted
 from latentia.likelihood import normalised, over
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._em import Configurations, NoisyOrUpdate, refined_network
-from latentia.noisyor._growth import likelier_start
+from latentia.noisyor._em import Configurations, NoisyOrUpdate, refine_network
+from latentia.noisyor._growth import choose_start
 from latentia.noisyor.inference import Network
 from latentia.passes import Blocks
 
@@ -25,7 +25,7 @@ def rows_of_exclusive_groups(n_rows=1500, seed=0):
 
 
 def log_likelihood(network, X):
-    configurations = Configurations.of(NoisyOrUpdate.of(network))
+    configurations = Configurations.enumerate(NoisyOrUpdate.from_network(network))
     log_joint = configurations.log_joint(X, None)
     return normalised(log_joint, np.exp(configurations.log_prior))[1].mean()
 
@@ -43,7 +43,7 @@ def test_fits_are_as_likely_as_random_starts_and_as_fits_with_fewer_causes():
         for seed in range(4):
             strengths = np.random.default_rng(seed).uniform(0, 0.95, (m, X.shape[1]))
             start = Network(-np.log1p(-strengths), np.full(m, 1 / m), X.mean(axis=0) / 2)
-            refined = refined_network(start, over(Blocks.from_array(X), 1), "auto", max_weight=5.0)
+            refined = refine_network(start, over(Blocks.from_array(X), 1), "auto", max_weight=5.0)
             likelihoods.append(log_likelihood(refined.network, X))
         assert found >= max(likelihoods) - 0.02
 
@@ -51,10 +51,10 @@ def test_fits_are_as_likely_as_random_starts_and_as_fits_with_fewer_causes():
 def test_a_poor_start_gives_way_and_a_good_one_stays():
     truth = planted.noisy_or_network(20, 3, leak=0.02, random_state=4)
     X, network = truth.sample(3000, 1).X, Network(truth.weights, truth.priors, truth.leak)
-    grown, is_grown = likelier_start(Network(np.full((3, 20), 0.01), np.full(3, 0.5), X.mean(axis=0)), X[:2000], None)
+    grown, is_grown = choose_start(Network(np.full((3, 20), 0.01), np.full(3, 0.5), X.mean(axis=0)), X[:2000], None)
     assert is_grown
     assert log_likelihood(grown, X) >= log_likelihood(network, X) - 0.03
-    assert likelier_start(network, X[:2000], None) == (network, False)
+    assert choose_start(network, X[:2000], None) == (network, False)
 
 
 def test_unknown_findings_are_summed_out():

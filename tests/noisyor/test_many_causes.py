@@ -11,16 +11,16 @@ from latentia.datasets.planted import NoisyOrTruth
 from latentia.evidence import bounds
 from latentia.likelihood import Refinement
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._em import RefinedNetwork
-from latentia.noisyor._landmarks import Landmarks, causes_above_noise
-from latentia.noisyor._packed import packed_pairs, products, symmetrise, transform
-from latentia.noisyor._recovery import basis_of_pairs, moments_in_basis, recover, scaled_pairs
-from latentia.noisyor.absences import ExactAbsences, PackedRows, absences_of_rows
+from latentia.noisyor._em import NetworkRefinement
+from latentia.noisyor._landmarks import Landmarks, count_causes_above_noise
+from latentia.noisyor._packed import pack_pairs, sum_products, symmetrise, transform
+from latentia.noisyor._recovery import compute_moments, compute_pair_basis, recover, scale_pairs
+from latentia.noisyor.absences import ExactAbsences, RowPacking, make_absences
 from latentia.noisyor.inference import Network, posteriors, questions
 from latentia.noisyor.inference.records import QUICKSCORE, SEARCH
-from latentia.noisyor.noisy_or import _with_systematic
-from latentia.passes import Blocks, accumulate, deal
-from latentia.tensor.operators import SymmetricThree, multilinear, symmetrised
+from latentia.noisyor.noisy_or import _add_systematic_errors
+from latentia.passes import Blocks, accumulate, assign_folds
+from latentia.tensor.operators import SymmetricThree, multilinear, symmetrise_modes
 
 ROUNDS = {"prior": None, "corrections": 2, "max_weight": 5.0}
 
@@ -45,8 +45,8 @@ def compared(weights, truth):
 
 def counted(X, seed=0):
     blocks = Blocks.from_array(X)
-    dealt = deal(blocks, seed)
-    return absences_of_rows(accumulate(blocks, PackedRows(X.shape[1], dealt)), np.arange(X.shape[1])), dealt
+    folds = assign_folds(blocks, seed)
+    return make_absences(accumulate(blocks, RowPacking(X.shape[1], folds)), np.arange(X.shape[1])), folds
 
 
 @pytest.fixture(scope="module")
@@ -72,13 +72,13 @@ def test_packed_tensors_are_those_that_are_not():
     rng = np.random.default_rng(0)
     left, right, matrix = (rng.standard_normal(shape) for shape in ((9, 20), (9, 20), (20, 20)))
     i, j = np.triu_indices(20)
-    full = symmetrised(np.einsum("na,nb,nc->abc", left, right, right))
-    packed = symmetrise(products(left, right))
+    full = symmetrise_modes(np.einsum("na,nb,nc->abc", left, right, right))
+    packed = symmetrise(sum_products(left, right))
     assert np.allclose(packed, full[:, i, j])
     assert np.allclose(transform(packed.copy(), matrix), multilinear(full, matrix, matrix, matrix)[:, i, j])
-    assert np.allclose(packed_pairs(matrix), ((matrix + matrix.T) / 2)[i, j])
+    assert np.allclose(pack_pairs(matrix), ((matrix + matrix.T) / 2)[i, j])
     single = full.astype(np.float32)
-    images = SymmetricThree.of_packed(single[:, i, j].copy()).contract(matrix[:3].astype(np.float32))
+    images = SymmetricThree.from_packed(single[:, i, j].copy()).contract(matrix[:3].astype(np.float32))
     assert np.allclose(images, SymmetricThree(single).contract(matrix[:3].astype(np.float32)), rtol=1e-5)
 
 
@@ -95,11 +95,11 @@ def test_exact_moments_give_the_network():
 
 def test_it_finds_the_causes_of_the_core_that_is_solved_for():
     truth = planted(15, 90, 20, 4)
-    source, dealt = counted(truth.sample(30_000, 5).X)
-    landmarks = Landmarks(source, 15, [dealt.all], 90, ROUNDS).network(dealt.all)
-    logs = source.logs(dealt.all)
-    basis = basis_of_pairs(scaled_pairs(logs, np.exp(logs.single / 2)), 15)
-    solved = recover(moments_in_basis(source, basis, [], [dealt.all])[0][0], **ROUNDS).network
+    source, folds = counted(truth.sample(30_000, 5).X)
+    landmarks = Landmarks(source, 15, [folds.all], 90, ROUNDS).network(folds.all)
+    logs = source.logs(folds.all)
+    basis = compute_pair_basis(scale_pairs(logs, np.exp(logs.single / 2)), 15)
+    solved = recover(compute_moments(source, basis, [], [folds.all])[0][0], **ROUNDS).network
     cosines, error = compared(landmarks.weights, truth)
     _, exact = compared(solved.weights, truth)
     assert cosines.min() > 0.95
@@ -115,8 +115,8 @@ def test_half_as_many_causes_as_findings_are_found(truth, model):
 
 def test_the_number_of_causes_is_that_above_the_noise():
     truth = planted(65, 260, 40, 6)
-    source, dealt = counted(truth.sample(40_000, 7).X)
-    found, (low, high) = causes_above_noise(source, dealt)
+    source, folds = counted(truth.sample(40_000, 7).X)
+    found, (low, high) = count_causes_above_noise(source, folds)
     assert abs(found - 65) <= 1
     assert low <= found <= high
 
@@ -197,7 +197,7 @@ def test_gains_are_those_of_both_answers():
 def test_what_is_asked_says_more_than_frequent_findings(truth, model):
     fresh = truth.sample(60, 13)
     frequent = np.argsort(-fresh.X.mean(axis=0))[:5]
-    falls = []
+    is_worse_than_promised = []
     for row in fresh.X.astype(float):
         asked, given = np.full(130, np.nan), np.full(130, np.nan)
         for _ in range(5):
@@ -206,14 +206,14 @@ def test_what_is_asked_says_more_than_frequent_findings(truth, model):
             asked[question.number] = row[question.number]
         given[frequent] = row[frequent]
         p = np.clip(model.predict_proba(np.vstack([asked, given])), 1e-12, 1 - 1e-12)
-        falls.append(-(p * np.log(p) + (1 - p) * np.log1p(-p)).sum(axis=1))
-    assert np.mean(falls, axis=0)[0] < np.mean(falls, axis=0)[1]
+        is_worse_than_promised.append(-(p * np.log(p) + (1 - p) * np.log1p(-p)).sum(axis=1))
+    assert np.mean(is_worse_than_promised, axis=0)[0] < np.mean(is_worse_than_promised, axis=0)[1]
 
 
 def test_what_cannot_be_asked(model):
-    with pytest.raises(LatentiaError, match="one row with NaN.*this one has none"):
+    with pytest.raises(LatentiaError, match="one row with NaN.*x has no NaN"):
         model.ask(np.zeros(130))
-    with pytest.raises(LatentiaError, match="this one has 2 rows"):
+    with pytest.raises(LatentiaError, match="x has 2 rows"):
         model.ask(np.full((2, 130), np.nan))
     with pytest.raises(LatentiaError, match="n=0"):
         model.ask(np.full(130, np.nan), 0)
@@ -223,6 +223,6 @@ def test_a_cause_without_findings_is_not_supported():
     # One of each half, the nearest to it, is just the same.
     network = Network(np.array([[1.0, 2.0, 0.5], [0.0, 0.0, 0.0]]), np.array([0.1, 0.009]), np.full(3, 0.01))
     learner = SimpleNamespace(remaining=None)
-    errors = _with_systematic(np.array([0.1, 0.0]), RefinedNetwork(network, Refinement.none()), learner)
+    errors = _add_systematic_errors(np.array([0.1, 0.0]), NetworkRefinement(network, Refinement.no_steps()), learner)
     assert errors[0] == 0.1
     assert errors[1] > 1

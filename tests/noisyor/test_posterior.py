@@ -17,7 +17,7 @@ from latentia.noisyor.inference import (
     sampling,
     subsets,
 )
-from latentia.noisyor.inference.network import Prepared, absorb
+from latentia.noisyor.inference.network import InteriorNetwork, absorb_absent
 
 
 def planted(m, n, seed, *, prior=0.1, leak=0.02, links=0.3):
@@ -50,14 +50,14 @@ def by_hand(network, row, observed):
 
 def row_by_row(network, X, observed):
     out = Posteriors(np.empty((len(X), network.m)), np.empty(len(X)), np.zeros(len(X), np.int8), np.empty(len(X)))
-    posterior._by_row(Prepared.of(network), X & observed, observed, out, 0, 1)
+    posterior._fill_row_by_row(InteriorNetwork.from_network(network), X & observed, observed, out, 0, 1)
     return out
 
 
 def parts(network, row):
     """Arguments of the private sums: priors given the absent findings, and the present findings."""
-    model = Prepared.of(network)
-    on, off, scale, found = absorb(model.weights, model.on, model.off, model.hazard, row, np.ones_like(row))
+    model = InteriorNetwork.from_network(network)
+    on, off, scale, found = absorb_absent(model.weights, model.on, model.off, model.hazard, row, np.ones_like(row))
     return on, off, np.ascontiguousarray(model.weights[:, found]), model.hazard[found], scale
 
 
@@ -104,8 +104,8 @@ def test_quickscore_and_the_sum_without_subtractions():
     for r, row in enumerate(X):
         on, off, loads, hazard, scale = parts(network, row)
         for total, joint in (
-            subsets._quickscore(on, off, np.exp(-loads.T), np.exp(-hazard))[:2],
-            subsets._cover(on, off, loads, hazard),
+            subsets._sum_alternating(on, off, np.exp(-loads.T), np.exp(-hazard))[:2],
+            subsets._sum_without_subtractions(on, off, loads, hazard),
         ):
             np.testing.assert_allclose(joint / total, true.probabilities[r], atol=1e-10)
             np.testing.assert_allclose(scale + np.log(total), true.log_likelihood[r], atol=1e-10)
@@ -133,7 +133,7 @@ def test_sampling_within_its_standard_error(leak, links):
     within, below = [], []
     for r, row in enumerate(X):
         on, off, loads, hazard, scale = parts(network, row)
-        stream = sampling.stream_of(np.uint64(0), row, np.ones_like(row))
+        stream = sampling.start_stream(np.uint64(0), row, np.ones_like(row))
         probabilities, log_mass, error = sampling.sample(on, off, loads, hazard, stream)
         within.append(np.abs(probabilities - true.probabilities[r]).max() <= 4 * error)
         below.append(true.log_likelihood[r] - log_mass - scale)
@@ -150,7 +150,7 @@ def test_many_causes_of_which_few_have_to_do_with_what_is_known():
     found = posteriors(network, present, present)
     assert found.method[0] == QUICKSCORE
     kept = np.exp(-network.weights[:, :12])
-    total, joint, _ = subsets._quickscore(network.priors, 1 - network.priors, kept.T, 1 - network.leak[:12])
+    total, joint, _ = subsets._sum_alternating(network.priors, 1 - network.priors, kept.T, 1 - network.leak[:12])
     np.testing.assert_allclose(found.probabilities[0], joint / total, atol=1e-9)
     np.testing.assert_allclose(found.log_likelihood[0], np.log(total), atol=1e-9)
     others = (kept == 1).all(axis=1)
@@ -273,7 +273,7 @@ def test_attributions_of_sampled_rows(monkeypatch, seed):
     row = X[X.sum(axis=1).argmax()]
     exact = attributions(network, row)
     for module in (subsets, posterior):
-        for name in ("MOST_PRESENT", "MOST_COVERED"):
+        for name in ("MAX_PRESENT", "MAX_COVERED"):
             monkeypatch.setattr(module, name, 0, raising=False)
     np.testing.assert_allclose(attributions(network, row), exact, atol=0.3)
     np.testing.assert_array_equal(attributions(network, row), attributions(network, row))
@@ -281,13 +281,13 @@ def test_attributions_of_sampled_rows(monkeypatch, seed):
 
 def test_what_cannot_be_used():
     network = planted(3, 4, 0)
-    with pytest.raises(LatentiaError, match=r"present has shape \(2, 3\): a row has 4 findings"):
+    with pytest.raises(LatentiaError, match=r"present has shape \(2, 3\); expected rows of 4 findings"):
         posteriors(network, np.zeros((2, 3)))
     with pytest.raises(LatentiaError, match=r"present\[1, 2\] is .*2.0"):
         posteriors(network, [[0, 1, 0, 1], [0, 1, 2.0, 1]])
     with pytest.raises(LatentiaError, match="observed has shape"):
         posteriors(network, np.zeros((2, 4)), np.ones((1, 4)))
-    with pytest.raises(LatentiaError, match="one row is explained at a time"):
+    with pytest.raises(LatentiaError, match="expected one row in each"):
         attributions(network, np.zeros((2, 4)))
     with pytest.raises(LatentiaError, match=r"weights\[0, 1\] is -1.0"):
         Network([[0, -1.0]], [0.1], [0.1, 0.1])
@@ -302,6 +302,6 @@ def test_what_cannot_be_used():
 
 def test_minutes_are_announced(monkeypatch):
     network = planted(15, 40, 1)
-    monkeypatch.setattr("latentia.noisyor.inference.posterior._LONG", 0.1)
+    monkeypatch.setattr("latentia.noisyor.inference.posterior._MIN_WARNED_SECONDS", 0.1)
     with pytest.warns(LatentiaWarning, match=r"Posteriors of 15 causes take about 20 ms a row: .* for 10 rows"):
         posteriors(network, drawn(network, 10, 1)[1])

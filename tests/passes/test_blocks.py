@@ -6,12 +6,12 @@ import pytest
 from scipy import sparse
 
 from latentia import LatentiaError
-from latentia.passes import Blocks, MappedBlocks, RowGroups, TableBlocks, row_groups
+from latentia.passes import Blocks, Folds, MappedBlocks, TableBlocks, row_groups
 
 X = np.arange(30.0).reshape(10, 3)
 LENGTHS = np.array([5, 1, 7, 2, 4, 6, 3, 1, 8, 3] * 4)
 ROWS = np.arange(3.0 * LENGTHS.sum()).reshape(-1, 3)
-FOURTHS, THIRDS = RowGroups(4, 5), RowGroups(3, 1)
+FOURTHS, THIRDS = Folds(4, 5), Folds(3, 1)
 
 
 def twice(block):
@@ -117,7 +117,7 @@ def test_clear_errors():
         Blocks.from_array(X, X[:9])
     with pytest.raises(LatentiaError, match="lengths add up to 5"):
         Blocks.from_array(X, lengths=[5])
-    with pytest.raises(LatentiaError, match="column 'b' has type"):
+    with pytest.raises(LatentiaError, match="column 'b' has dtype"):
         Blocks.from_array(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
 
 
@@ -125,8 +125,8 @@ def test_a_part_of_a_split_has_rows_of_all_groups_of_the_same_seed():
     part = Blocks.from_array(np.arange(4000.0)[:, None]).split(4, 0)[0]
     rows = all_rows(part)
     assert np.bincount(row_groups(rows, 4, 0), minlength=4).min() > 150
-    dealt = part.group(frozenset([1, 2]), RowGroups(4, 0))
-    np.testing.assert_array_equal(all_rows(dealt), rows[np.isin(row_groups(rows, 4, 0), [1, 2])])
+    folds = part.group(frozenset([1, 2]), Folds(4, 0))
+    np.testing.assert_array_equal(all_rows(folds), rows[np.isin(row_groups(rows, 4, 0), [1, 2])])
 
 
 def test_every_kind_of_blocks_is_indexed_alike(blocks):
@@ -170,16 +170,16 @@ def test_every_kind_of_blocks_is_split_into_all_its_rows(blocks):
 
 
 def test_every_kind_of_blocks_is_grouped_by_the_numbers_of_rows_or_sequences(blocks):
-    dealt = RowGroups(2, 9)
-    part = blocks.group([1], dealt)
+    folds = Folds(2, 9)
+    part = blocks.group([1], folds)
     assert len(part) == len(blocks)
-    wanted = dealt.of(np.arange(len(ROWS))) == 1
+    wanted = folds.of(np.arange(len(ROWS))) == 1
     if blocks.lengths is not None:
-        wanted = np.repeat(dealt.of(np.arange(len(LENGTHS))) == 1, LENGTHS)
+        wanted = np.repeat(folds.of(np.arange(len(LENGTHS))) == 1, LENGTHS)
     rows = all_rows(blocks)
     np.testing.assert_array_equal(all_rows(part), rows[wanted[rows]])
-    assert blocks.group(dealt.all, dealt).n_rows == blocks.n_rows
-    assert blocks.group([], dealt).n_rows == 0
+    assert blocks.group(folds.all, folds).n_rows == blocks.n_rows
+    assert blocks.group([], folds).n_rows == 0
 
 
 def test_every_kind_of_blocks_is_mapped(blocks):
@@ -215,26 +215,26 @@ def test_a_group_of_sequences_has_their_lengths():
 
 def test_many_rows_are_dealt_as_few_are(monkeypatch):
     whole = of_rows().group([0, 3], FOURTHS)
-    monkeypatch.setattr("latentia.passes.blocks._DEALT_AT_ONCE", 8)
+    monkeypatch.setattr("latentia.passes.blocks._ROWS_AT_ONCE", 8)
     pieces = of_rows().group([0, 3], FOURTHS)
     np.testing.assert_array_equal(all_rows(pieces), all_rows(whole))
 
 
 def test_rows_of_one_stretch_stay_together():
-    dealt = RowGroups(2, 0, stretch=5)
-    groups = dealt.of(np.arange(40)).reshape(8, 5)
+    folds = Folds(2, 0, stretch=5)
+    groups = folds.of(np.arange(40)).reshape(8, 5)
     assert (groups == groups[:, :1]).all()
     np.testing.assert_array_equal(groups[:, 0], row_groups(np.arange(8), 2, 0))
-    rows = all_rows(of_rows().group([0], dealt))
-    np.testing.assert_array_equal(rows, np.flatnonzero(dealt.of(np.arange(len(ROWS))) == 0))
+    rows = all_rows(of_rows().group([0], folds))
+    np.testing.assert_array_equal(rows, np.flatnonzero(folds.of(np.arange(len(ROWS))) == 0))
 
 
 def test_halves_of_groups():
-    assert RowGroups(2).splits == (((0,), (1,)),)
-    assert RowGroups(3).splits == ()
-    for first, second in RowGroups(4).splits:
-        assert sorted(first + second) == list(RowGroups(4).all)
-    assert len(set(RowGroups(4).splits)) == 3
+    assert Folds(2).splits == (((0,), (1,)),)
+    assert Folds(3).splits == ()
+    for first, second in Folds(4).splits:
+        assert sorted(first + second) == list(Folds(4).all)
+    assert len(set(Folds(4).splits)) == 3
 
 
 def test_names_of_columns():
@@ -273,7 +273,7 @@ def test_rows_that_are_repeated_are_those_of_a_longer_table(kind):
         longer = blocks.repeated(times)
         assert longer.n_rows == expected.n_rows == longer.shapes[0][0]
         pairs = [(longer.table(), expected.table()), (longer.some_rows(9)[0], expected.some_rows(9)[0])]
-        group, same = (one.group([1], RowGroups()) for one in (longer, expected))
+        group, same = (one.group([1], Folds()) for one in (longer, expected))
         pairs += [(group.table(), same.table())]
         for one, other in pairs:
             assert one.shape == other.shape
@@ -289,5 +289,5 @@ def test_rows_of_an_unknown_source_are_not_repeated():
     class Own(MappedBlocks):
         repeated = Blocks.repeated
 
-    with pytest.raises(LatentiaError, match="Own cannot be weighted"):
+    with pytest.raises(LatentiaError, match="Own has no method `repeated`"):
         Own(Blocks.from_array(X), lambda block: block, [(10, 3)]).repeated(np.ones(10, int))

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia import LatentiaError, _scratch
+from latentia import LatentiaError
 from latentia.datasets.readers import read_corpus
 from latentia.exceptions import FileNotice
 from latentia.passes import Blocks, formats, read_cache, write_cache
 from latentia.passes.cache import _digest
+from latentia.system import scratch as _scratch
 
 TEXT = "2\n3\n3\n1 1 4\n1 3 2\n2 2 1\n"
 TABLE = np.array([[4, 0, 2], [0, 1, 0]])
@@ -37,8 +38,8 @@ def table(path, **options):
 
 @pytest.mark.parametrize("whole", [1 << 28, 0])
 def test_other_content_of_the_same_size_and_time_is_noticed(path, whole, monkeypatch):
-    monkeypatch.setattr(formats, "_HASHED_WHOLE", whole)
-    monkeypatch.setattr(formats, "_SAMPLE", 4)
+    monkeypatch.setattr(formats, "_MAX_WHOLE_HASH", whole)
+    monkeypatch.setattr(formats, "_SAMPLE_SIZE", 4)
     np.testing.assert_array_equal(table(path), TABLE)
     times = path.stat()
     path.write_text(TEXT.replace("1 1 4", "1 1 5"))
@@ -71,7 +72,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(path, monkeypatch):
         path.write_text(TEXT + "\n")
 
     monkeypatch.setitem(formats._CONVERTERS, "uci", slow)
-    with pytest.raises(LatentiaError, match=r"docword\.x\.txt: was changed while it was read"):
+    with pytest.raises(LatentiaError, match=r"docword\.x\.txt: the file changed while it was read"):
         table(path)
     assert not (path.parent / CACHE).exists()
 
@@ -84,7 +85,7 @@ def test_a_bit_of_a_cache_that_flips_is_noticed(path, part, bit):
     data = bytearray(file.read_bytes())
     data[-4] ^= 1 << bit
     file.write_bytes(data)
-    with pytest.raises(LatentiaError, match="damaged|no cache that this version reads"):
+    with pytest.raises(LatentiaError, match="damaged|expected a cache that this version reads"):
         read_cache(path.parent / CACHE)
     np.testing.assert_array_equal(table(path), TABLE)
     np.testing.assert_array_equal(read_cache(path.parent / CACHE)[0][0].toarray(), TABLE)
@@ -120,14 +121,14 @@ def test_headers_that_lie(path, change):
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1j])
 def test_what_is_no_number_is_not_written(tmp_path, value):
     for block in (np.array([[1, value]]), sparse.csr_array(np.array([[1, value]]))):
-        with pytest.raises(LatentiaError, match="table 0 holds NaN, infinity, or no numbers"):
+        with pytest.raises(LatentiaError, match="expected finite numbers in table 0"):
             write_cache(tmp_path / "c", [(block,)])
     assert not list(tmp_path.iterdir())
 
 
 def test_a_cache_beside_the_file_is_announced_once(path):
     with pytest.warns(
-        FileNotice, match="put beside it as docword.x.txt.latentia-cache .* cache=False keeps none"
+        FileNotice, match="stored beside it as docword.x.txt.latentia-cache .* cache=False keeps none"
     ) as said:
         table(path)
     assert "cache=" not in said[0].message.fact
@@ -173,9 +174,7 @@ def test_unknown_options_are_refused(tmp_path, name, text, options, message):
 
 
 def test_a_folder_that_cannot_be_written(path, monkeypatch):
-    said = (
-        "no binary copy could be kept, as the folder cannot be written: later runs convert the file again. cache=FOLDER"
-    )
+    said = "no binary copy was stored, as the folder cannot be written: later runs convert the file again. cache=FOLDER"
     monkeypatch.setattr(formats, "can_write", lambda folder: False)
     with pytest.warns(FileNotice, match=said):
         np.testing.assert_array_equal(table(path), TABLE)
@@ -194,7 +193,7 @@ def test_a_copy_in_a_folder_that_cannot_be_written(path, monkeypatch, damage):
         (path.parent / CACHE / "0-data.bin").write_bytes(b"")
     else:
         path.write_text(TEXT.replace("1 1 4", "1 1 5"))  # it is stale
-    with pytest.warns(FileNotice, match="no binary copy could be kept"):
+    with pytest.warns(FileNotice, match="no binary copy was stored"):
         found = table(path)
     assert found[0, 0] == (4 if damage else 5)
     assert sorted(file.name for file in path.parent.rglob("*")) == before

@@ -18,7 +18,7 @@ from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.passes import Blocks, RowGroups, accumulate, checkpoint, checkpointing, on_cluster, write_cache
+from latentia.passes import Blocks, Folds, accumulate, checkpoint, checkpointing, on_cluster, write_cache
 from latentia.passes.cluster import Cluster
 from latentia.topics import AnchorTopics
 
@@ -118,7 +118,7 @@ def test_moments_of_chunks_are_added_with_their_weights(rows):
     times, chunks = np.arange(len(rows)) % 3, da.from_array(rows, chunks=(300, 6))
     blocks = Blocks.from_dask(chunks)
     np.testing.assert_array_equal(blocks.repeated(times).table(), np.repeat(rows, times, axis=0))
-    group, same = (one.group([0, 2], RowGroups()) for one in (blocks, Blocks.from_array(rows)))
+    group, same = (one.group([0, 2], Folds()) for one in (blocks, Blocks.from_array(rows)))
     own = np.arange(group.n_rows) % 2
     np.testing.assert_array_equal(group.repeated(own).table(), same.repeated(own).table())
     with pytest.raises(LatentiaError, match="weights already"):
@@ -151,10 +151,10 @@ def test_a_pass_does_not_wait_forever_for_workers(monkeypatch):
         def cancel(self, futures):
             self.cancelled = futures
 
-    monkeypatch.setattr("latentia.passes.cluster._WAITED_S", 15.0)
+    monkeypatch.setattr("latentia.passes.cluster._MAX_WAIT_S", 15.0)
     future, client = Future(), Client()
     with pytest.raises(LatentiaError, match="no workers for 15 s"):
-        Cluster(client)._added([Gram(2)], [future])
+        Cluster(client)._add_results([Gram(2)], [future])
     assert future.waited == 6
     assert client.cancelled == [future]
 
@@ -176,13 +176,13 @@ class Ended:
 
 
 def test_a_run_that_ends_while_it_is_looked_at_is_no_error():
-    assert Cluster(None)._awaited(Ended(lambda: [1.0])) == [1.0]
+    assert Cluster(None)._await_result(Ended(lambda: [1.0])) == [1.0]
 
     def late():
         raise TimeoutError("its own")
 
     with pytest.raises(TimeoutError, match="its own"):
-        Cluster(None)._awaited(Ended(late))
+        Cluster(None)._await_result(Ended(late))
 
 
 def test_a_scheduler_that_does_not_answer_has_no_workers():
@@ -196,14 +196,14 @@ def test_a_scheduler_that_does_not_answer_has_no_workers():
 
 @pytest.mark.parametrize("client", [None, 5, [], object(), {"tcp": 1}])
 def test_what_is_no_client_is_refused(client):
-    with pytest.raises(LatentiaError, match=r"client=.*: need a distributed\.Client"), on_cluster(client):
+    with pytest.raises(LatentiaError, match=r"client=.*: expected a connected distributed\.Client"), on_cluster(client):
         pass
 
 
 def test_a_client_that_was_closed_is_refused(client):
     other = distributed.Client(client.scheduler.address, set_as_default=False)
     other.close()
-    with pytest.raises(LatentiaError, match="that is connected"), on_cluster(other):
+    with pytest.raises(LatentiaError, match="a connected distributed"), on_cluster(other):
         pass
 
 
@@ -227,7 +227,7 @@ def test_files_are_mapped_by_the_workers(client, rows, tmp_path):
     write_cache(tmp_path / "cache", [[rows, table]])
     blocks = Blocks.from_files(tmp_path / "cache", block_rows=250)
     assert len(pickle.dumps(blocks)) < 5000
-    group = blocks.group([0, 2], RowGroups(4, 1))
+    group = blocks.group([0, 2], Folds(4, 1))
     with on_cluster(client):
         (sums, processes), product = accumulate(group, Ranks()), accumulate(blocks, Gram(6))
     local, _ = accumulate(group, Ranks())
@@ -358,7 +358,7 @@ def test_a_pass_that_kills_its_workers_is_a_sentence(rows):
 
 @pytest.mark.parametrize("places", ["here, then there", "there, then here"])
 def test_a_fit_goes_on_elsewhere(client, rows, tmp_path, monkeypatch, places):
-    monkeypatch.setattr(checkpoint, "_SHARE", np.inf)
+    monkeypatch.setattr(checkpoint, "_WRITE_SHARE", np.inf)
     write_cache(tmp_path / "cache", [[rows]])
     blocks, folder = Blocks.from_files(tmp_path / "cache", block_rows=400), tmp_path / "kept"
     here, there = contextlib.nullcontext, lambda: on_cluster(client)
@@ -385,7 +385,7 @@ def test_a_fit_goes_on_elsewhere(client, rows, tmp_path, monkeypatch, places):
 @pytest.mark.parametrize("places", ["here, then there", "there, then here"])
 def test_sums_of_a_pass_serve_elsewhere(client, rows, tmp_path, monkeypatch, places):
     """Those of a pass that has ended, and of statistics of both kinds."""
-    monkeypatch.setattr(checkpoint, "_SHARE", np.inf)
+    monkeypatch.setattr(checkpoint, "_WRITE_SHARE", np.inf)
     monkeypatch.setattr(checkpoint._Folder, "clear", lambda self: None)
     write_cache(tmp_path / "cache", [[rows]])
     blocks, folder = Blocks.from_files(tmp_path / "cache", block_rows=400), tmp_path / "kept"
@@ -416,7 +416,7 @@ def test_the_digest_of_chunks_is_found_by_the_workers(client, rows):
     [
         (lambda rows: Blocks.from_dask(rows), "Part 0 is a ndarray.*from_array"),
         (lambda rows: Blocks.from_dask(), "at least one collection"),
-        (lambda rows: Blocks.from_dask([]), "list of delayed blocks is empty"),
+        (lambda rows: Blocks.from_dask([]), "expected at least one delayed block"),
         (lambda rows: Blocks.from_dask(da.from_array(rows[None])), "3 dimensions"),
         (lambda rows: Blocks.from_dask(da.from_array(rows), names=["a"]), "1 entries and the table 6 columns"),
         (

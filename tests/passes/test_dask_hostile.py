@@ -56,9 +56,9 @@ REFUSED = {
     "another order": (lambda: from_pieces(frame(ROWS[:200]), frame(ROWS[200:])[list("dcba")]), "'d' where chunk 0 has 'a'"),
     "another name": (lambda: from_pieces(frame(ROWS[:200]), frame(ROWS[200:], "abcx")), "column 'x' where chunk 0 has 'd'"),
     "a name twice": (lambda: dd.from_pandas(frame(ROWS, "abca"), npartitions=2), "2 columns have the name 'a'"),
-    "objects": (lambda: dd.from_pandas(frame(ROWS).astype(object), npartitions=2), "column 'a' has type"),
-    "dates": (lambda: dd.from_pandas(frame(ROWS).assign(a=pandas.Timestamp(0)), npartitions=2), "column 'a' has type"),
-    "complex numbers": (lambda: da.from_array(ROWS + 1j, chunks=(100, 4)), "numbers are needed"),
+    "objects": (lambda: dd.from_pandas(frame(ROWS).astype(object), npartitions=2), "column 'a' has dtype"),
+    "dates": (lambda: dd.from_pandas(frame(ROWS).assign(a=pandas.Timestamp(0)), npartitions=2), "column 'a' has dtype"),
+    "complex numbers": (lambda: da.from_array(ROWS + 1j, chunks=(100, 4)), "expected numbers"),
     "a part that raises": (lambda: [dask.delayed(lambda: ROWS[:200])(), dask.delayed(fail)()], "RuntimeError: disk gone"),
     "an array that raises": (
         lambda: da.from_delayed(dask.delayed(fail)(), shape=ROWS.shape, dtype=float), "RuntimeError: disk gone"

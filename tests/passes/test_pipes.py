@@ -130,7 +130,7 @@ def test_errors_name_the_pipe_and_the_line(pipe):
 
 
 def test_a_pipe_that_ends_at_once_is_an_empty_file(pipe):
-    with pytest.raises(LatentiaError, match="has no text in it"):
+    with pytest.raises(LatentiaError, match="expected text, found an empty file"):
         read_corpus(pipe(b""))
 
 
@@ -141,15 +141,15 @@ def test_a_damaged_packed_pipe(pipe):
 
 @pytest.mark.parametrize("read", [read_corpus, read_texts, read_pairs, read_text_pairs, Blocks.from_files, count_pairs])
 def test_nobody_writes(read, tmp_path, monkeypatch):
-    monkeypatch.setattr(_text, "_PATIENCE", 0.2)
+    monkeypatch.setattr(_text, "_PIPE_TIMEOUT_S", 0.2)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(LatentiaError, match="pipe: a pipe that nobody has opened for writing in 0.2 seconds"):
+    with pytest.raises(LatentiaError, match="pipe: no process opened this pipe for writing in 0.2 seconds"):
         read(tmp_path / "pipe")
 
 
 @pytest.mark.parametrize("opened_after", [0.0, 0.3])
 def test_a_writer_may_take_its_time(opened_after, tmp_path, monkeypatch):
-    monkeypatch.setattr(_text, "_PATIENCE", 0.5)
+    monkeypatch.setattr(_text, "_PIPE_TIMEOUT_S", 0.5)
     path = tmp_path / "pipe"
     os.mkfifo(path)
 
@@ -179,7 +179,7 @@ def test_a_file_as_standard_input_is_read_from_its_beginning(tmp_path):
 
 
 def test_devices_and_folders(tmp_path):
-    with pytest.raises(LatentiaError, match="/dev/zero: a device, and a file or a pipe is needed"):
+    with pytest.raises(LatentiaError, match="/dev/zero: expected a file or a pipe, found a device"):
         read_corpus("/dev/zero")
     (tmp_path / "texts").mkdir()
     with pytest.raises(LatentiaError, match="the folder has no files"):

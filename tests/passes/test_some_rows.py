@@ -6,7 +6,7 @@ from scipy import sparse
 
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
-from latentia.passes import Blocks, RowGroups
+from latentia.passes import Blocks, Folds
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -25,8 +25,8 @@ def sources():
 
 @pytest.mark.parametrize(("blocks", "table"), [pytest.param(*rest, id=name) for name, *rest in sources()])
 def test_some_rows_do_not_depend_on_how_they_are_cut(blocks, table):
-    whole, dealt = Blocks.from_array(table), RowGroups(4, 3)
-    for one, other in ((blocks, whole), (blocks.group((0, 2), dealt), whole.group((0, 2), dealt))):
+    whole, folds = Blocks.from_array(table), Folds(4, 3)
+    for one, other in ((blocks, whole), (blocks.group((0, 2), folds), whole.group((0, 2), folds))):
         for most in (1, 17, 400, 5000):
             (found,), (expected,) = one.some_rows(most), other.some_rows(most)
             assert found.shape[0] == min(most, other.n_rows)

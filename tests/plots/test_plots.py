@@ -126,7 +126,7 @@ def test_every_figure_of_a_page_can_be_drawn(case, tmp_path):
 
 
 def test_what_is_no_figure():
-    with pytest.raises(LatentiaError, match="no figure"):
+    with pytest.raises(LatentiaError, match="expected a figure"):
         plots.plot_figure({"kind": "pie"})
 
 
@@ -167,7 +167,7 @@ def test_compared_numbers_are_drawn_with_the_one_that_was_taken():
     ax = plots.plot_comparison(model)
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), [2, 4, 6])
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [row["expected error"] for row in model.comparison_])
-    assert f"{model.n_components_} taken" in texts(ax.texts)
+    assert f"{model.n_components_} chosen" in texts(ax.texts)
     with pytest.raises(LatentiaError, match="auto"):
         plots.plot_comparison(fitted("SphericalGaussianMixture"))
 
@@ -190,7 +190,7 @@ def test_bars_of_the_spectrum(name, needed):
     assert colours.count(colours[0]) == needed
     with pytest.raises(LatentiaError, match="no spectrum"):
         plots.plot_spectrum(fitted("AnchorTopics"))
-    with pytest.raises(LatentiaError, match="one number"):
+    with pytest.raises(LatentiaError, match="single number"):
         plots.plot_spectrum(fitted("TwoStateHMM"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from latentia.datasets import read_graph, read_pairs, read_sequences, readers
 from latentia.datasets.baskets import read_baskets
 from latentia.exceptions import LatentiaError
-from latentia.reading import Asked, look_at, read
+from latentia.reading import ColumnOptions, look_at, read
 
 pytest.importorskip("polars")
 RNG = np.random.default_rng(0)
@@ -237,7 +237,7 @@ def test_measurements_that_come_back_are_no_groups(tmp_path, cells):
 def test_a_line_of_text_is_no_heading(tmp_path):
     text = "\n".join(f"Chapter {i}\t" + f"word{i} and much that follows it " * 9 for i in range(12))
     (tmp_path / "book.txt").write_text(text)
-    assert look_at(tmp_path / "book.txt", Asked()).columns == ()
+    assert look_at(tmp_path / "book.txt", ColumnOptions()).columns == ()
 
 
 def test_a_word_inside_of_a_heading_is_no_receipt(tmp_path):
@@ -358,9 +358,9 @@ def test_titles_above_the_headings(tmp_path, text):
 )
 def test_headings_that_are_one_shorter_name_rows(tmp_path, text):
     (tmp_path / "x.txt").write_text(text)
-    from latentia.reading import Asked, open_table, reading_of
+    from latentia.reading import ColumnOptions, open_table, reading_of
 
-    reading = reading_of(open_table(tmp_path / "x.txt"), Asked())
+    reading = reading_of(open_table(tmp_path / "x.txt"), ColumnOptions())
     assert (reading.used, reading.column("row").role) == (["x", "y"], "id")
     assert reading.values().tolist() == [[2.5, 3], [3.5, 4], [1, 2]]
 

@@ -28,7 +28,7 @@ def refined(*setting):
     return matrix(*setting, refine=10)
 
 
-def settled(*setting):
+def converged(*setting):
     return matrix(*setting, refine="auto")
 
 
@@ -58,7 +58,7 @@ CHAINS = [
     )
     for ratio in (300, 100, 40, 15, 2)
 ]  # fmt: skip
-SWEEPS = {matrix: MATRICES, refined: MATRICES, settled: MATRICES, chain: CHAINS}
+SWEEPS = {matrix: MATRICES, refined: MATRICES, converged: MATRICES, chain: CHAINS}
 
 
 @pytest.mark.parametrize("family", SWEEPS, ids=lambda f: f.__name__)

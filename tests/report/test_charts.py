@@ -130,9 +130,9 @@ def test_bars_of_several_series_stand_beside_each_other():
 
 
 def test_numbers_that_are_whole_have_no_point():
-    assert json.dumps(figures._rounded([1.0, 2.0])) == "[1, 2]"
-    assert json.dumps(figures._rounded([0.123456789, -0.0])) == "[0.12346, 0.0]"
-    assert json.dumps(figures._rounded([np.inf, 2.0])) == "[null, 2]"
+    assert json.dumps(figures._round_values([1.0, 2.0])) == "[1, 2]"
+    assert json.dumps(figures._round_values([0.123456789, -0.0])) == "[0.12346, 0.0]"
+    assert json.dumps(figures._round_values([np.inf, 2.0])) == "[null, 2]"
 
 
 # --- drawings -------------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def test_tables_are_saved_as_texts_that_no_spreadsheet_computes(opened):
     name, text = opened.execute_async_script(script)
     assert name == "components-evidence.csv"
     heading, *rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
-    assert heading[:4] == ["Says", "Check", "Measured", "Needed"]
+    assert heading[:4] == ["Result", "Check", "Measured", "Needed"]
     assert "expected error" in [row[1] for row in rows]
     written = opened.execute_script('return Page.csv([["=SUM(A1)", "-3.5", "@x", "a,b", \'say "no"\']])')
     assert written == '\ufeff\'=SUM(A1),-3.5,\'@x,"a,b","say ""no"""\r\n'

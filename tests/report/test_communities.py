@@ -10,7 +10,7 @@ from latentia.exceptions import DroppedDataWarning, LatentiaError
 from latentia.moments import Graph, as_graph
 from latentia.report import write_communities_report
 from latentia.report._graph import force_layout
-from latentia.report.communities import PALETTE, communities_of, cut, suggested
+from latentia.report.communities import PALETTE, communities_of, cut, describe_suggested_number
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 COMPARISON = [{"communities": k, "grade": "partly", "AUC of held-out links": k / 10} for k in (2, 3)]
@@ -87,12 +87,15 @@ def test_the_number_that_the_spectrum_suggests(model):
     class Seen:
         memberships_, spectrum_, n_suggested_ = np.ones((5, 3)), np.ones(6), 1
 
-    assert "it shows no communities" in suggested(Seen)
+    assert "it shows no communities" in describe_suggested_number(Seen)
     Seen.n_suggested_ = 2
-    assert suggested(Seen) == "The spectrum suggests 2 communities: 1 direction stands out of the noise."
+    assert describe_suggested_number(Seen) == "The spectrum suggests 2 communities: 1 direction is above the noise."
     Seen.n_suggested_ = 7
-    assert suggested(Seen) == "The spectrum suggests at least 7 communities: 6 directions stand out of the noise."
-    assert "as many as there are" in suggested(model)
+    assert (
+        describe_suggested_number(Seen)
+        == "The spectrum suggests at least 7 communities: 6 directions are above the noise."
+    )
+    assert "as many as there are" in describe_suggested_number(model)
 
 
 def test_the_table_of_nodes(model, graph, page):
@@ -197,7 +200,7 @@ def test_more_communities_than_colours(many, read_page):
 
 
 def test_another_graph_is_refused(model, graph, tmp_path):
-    with pytest.raises(LatentiaError, match="The graph has 20 nodes, and the fit 300: the same ones are needed"):
+    with pytest.raises(LatentiaError, match="The graph has 20 nodes; expected the 300 nodes of the fit"):
         write_communities_report(tmp_path / "r.html", model, graph.adjacency[:20, :20])
 
 

@@ -1,19 +1,13 @@
 """``latentia demo``: one page that opens the report of every family, in a browser at all widths and in both colours."""
 
-import contextlib
 import hashlib
 import json
-import os
 import re
-import subprocess
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 import latentia
-from latentia.cli import demo
 from latentia.cli.commands import COMMANDS, LEARN_NOTHING, app
 from latentia.cli.demo import CHAPTERS
 from latentia.evidence.grades import GRADES
@@ -79,7 +73,7 @@ def test_it_ends_well_and_finds_what_was_planted(summary):
     assert answers["dictionary"].startswith("96 of 96 atoms")
     assert answers["networks"].startswith("80 of 80 hidden units")
     assert float(re.search(r"worst die ([\d.]+) off", answers["sequences"])[1]) < 0.1
-    assert float(re.search(r"probabilities is ([\d.]+) from", answers["causes"])[1]) < 0.1
+    assert float(re.search(r"probabilities is (\d\.\d+)", answers["causes"])[1]) < 0.1
     assert int(re.search(r"(\d+)% of the nodes", answers["communities"])[1]) > 95
     assert int(re.search(r"(\d+)% of 297", answers["labels"])[1]) > 90
 
@@ -102,34 +96,3 @@ def test_pages_open_in_silence(browser, folder, width, theme):
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-def test_the_last_chapters_are_compiled_first(monkeypatch):
-    learned = []
-    chapters = [replace(chapter, learn=partial(learned.append, chapter.name)) for chapter in CHAPTERS[:3]]
-    monkeypatch.setattr(demo, "CHAPTERS", chapters)
-    demo.learn_from_the_end()
-    assert learned == NAMES[:3][::-1]
-
-
-def test_the_process_that_compiles_ahead_ends_with_the_demo(monkeypatch):
-    started = []
-
-    @contextlib.contextmanager
-    def at_once(start):
-        start()
-        yield
-
-    class Recorded(subprocess.Popen):
-        def __init__(self, *args, **options):
-            super().__init__(*args, **options)
-            started.append(self)
-
-    monkeypatch.setattr(demo, "announced", at_once)
-    monkeypatch.setattr(subprocess, "Popen", Recorded)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    with contextlib.suppress(KeyboardInterrupt), demo._compiled_ahead():
-        (process,) = started
-        assert process.poll() is None
-        raise KeyboardInterrupt
-    assert process.poll() is not None

@@ -10,12 +10,12 @@ from scipy import sparse
 
 from latentia.datasets import image_patches, planted
 from latentia.dictionary import IncoherentDictionary
-from latentia.dictionary.codes import needed, row_errors, sparse_codes
+from latentia.dictionary.codes import count_needed_atoms, row_errors, sparse_codes
 from latentia.dictionary.patches import mosaic, psnr
 from latentia.dictionary.pursuit import matching_pursuit
 from latentia.exceptions import LatentiaError
 from latentia.report import write_dictionary_report
-from latentia.report.dictionary import Restored
+from latentia.report.dictionary import RebuiltPicture
 
 Image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
 
@@ -68,8 +68,8 @@ def of_patches(image):
 def pictures(of_patches, image, tmp_path_factory):
     model, patches = of_patches
     shown = [
-        Restored(HOSTILE, image, np.clip(image + 0.1, 0, 1)),
-        Restored("wide", np.ones((20, 900)), np.ones((20, 900))),
+        RebuiltPicture(HOSTILE, image, np.clip(image + 0.1, 0, 1)),
+        RebuiltPicture("wide", np.ones((20, 900)), np.ones((20, 900))),
     ]
     target = tmp_path_factory.mktemp("pictures") / "r.html"
     return write_dictionary_report(target, model, patches, patch=(6, 6), pictures=shown, title="Atoms")
@@ -105,11 +105,11 @@ def test_atoms_that_rows_need():
 
     limit = 1.5 * 0.1 * np.sqrt(2 * np.log(4))
     codes = sparse.csr_array(np.array([[0, 0, 0, 0], [2, 0.9 * limit, 0, -1], [0, -0.5 * limit, 0, 0], [1, 1, 1, 1.0]]))
-    assert needed(Seen, codes).tolist() == [0, 2, 0, 4]
+    assert count_needed_atoms(Seen, codes).tolist() == [0, 2, 0, 4]
     noisy = planted.sparse_codes(2000, n_features=128, n_components=60, sparsity=2, noise=0.02)
     codes = matching_pursuit(noisy.X, noisy.components, 4).dense(60)
     Seen.noise_ = 0.02
-    assert np.mean(needed(Seen, sparse.csr_array(codes)) == 2) > 0.9
+    assert np.mean(count_needed_atoms(Seen, sparse.csr_array(codes)) == 2) > 0.9
 
 
 def test_decibels():
@@ -163,7 +163,7 @@ def test_how_many_rows_are_described_how_well(model, data, page):
     codes = sparse_codes(model, data.X)
     place = page.cells.index("How well rows are described")
     cells = page.cells[place : page.cells.index("How often each atom is used")]
-    counts = np.bincount(needed(model, codes), minlength=3)
+    counts = np.bincount(count_needed_atoms(model, codes), minlength=3)
     assert cells[-6:] == [text for i, n in enumerate(counts) for text in (["none", "1 atom", "2 atoms"][i], f"{n:,}")]
     errors = row_errors(model, data.X, codes)
     assert cells[cells.index("below 1%") + 1] == f"{(errors < 0.01).sum():,}"
@@ -205,7 +205,7 @@ def test_patches_in_colour(of_patches, tmp_path, read_page):
 def test_what_does_not_fit_is_refused(model, data, tmp_path):
     with pytest.raises(LatentiaError, match="columns has 3 entries, the data 24 columns and the atoms 24"):
         write_dictionary_report(tmp_path / "r.html", model, data.X, columns=["a", "b", "c"])
-    with pytest.raises(LatentiaError, match=r"patches of the shape \(5, 5\) have 25 values, and the atoms 24"):
+    with pytest.raises(LatentiaError, match=r"patches of the shape \(5, 5\) have 25 values; the atoms have 24"):
         write_dictionary_report(tmp_path / "r.html", model, data.X, patch=(5, 5))
 
 

@@ -77,9 +77,7 @@ def test_words_and_labels_of_topics(model, corpus, page):
 def test_metrics_and_facts(page):
     for text in ("0.640", "0.140", "2,515", "not defined", "4,880", "rows learned from"):
         assert text in page.cells
-    assert any(
-        "The first label that is predicted is right for 64% of the rows tested on" in cell for cell in page.cells
-    )
+    assert any("The first predicted label is right for 64% of the test rows" in cell for cell in page.cells)
 
 
 def test_examples_are_rows_with_their_labels_predictions_and_words(model, rows):
@@ -181,7 +179,7 @@ def test_two_labels_have_no_map(corpus, read_page, tmp_path):
 def test_the_bayes_head(corpus, read_page, tmp_path):
     model = MomentMultiLabelClassifier(5, head="bayes", n_splits=0).fit(corpus.X, corpus.Y)
     text = " ".join(read_page(write_labels_report(tmp_path / "r.html", model, corpus.X[:50], corpus.Y[:50])).cells)
-    assert "The topics both show what the documents are about and predict their labels" in text
+    assert "The topics show the subjects of the documents and predict their labels" in text
     assert "without the topics" not in text
     assert "Not measured How far to trust" in text
     assert "Not supported" not in text.partition("How to read this")[0]
@@ -196,13 +194,13 @@ def test_without_topics_there_are_none_on_the_page(corpus, read_page, tmp_path):
     assert {"examples", "space"} <= ids
     assert "no topics were asked for" in text
     assert "better than label frequencies" in page.cells
-    assert "about three in ten are right" in text
+    assert "about three in ten labels with a probability of 30% are right" in text
     assert model.evidence_["rare labels"].measured in text or model.evidence_["rare labels"].measured.startswith("0 ")
 
 
 def test_a_verdict_speaks_of_predictions_where_these_do_not_use_the_topics(model, corpus):
     assert report_labels._sentence(model, []) == ""
-    assert report_labels._sentence(model, MEASURES).endswith("is right for 64% of the rows tested on.")
+    assert report_labels._sentence(model, MEASURES).endswith("is right for 64% of the test rows.")
     bayes = MomentMultiLabelClassifier(5, head="bayes").fit(corpus.X, corpus.Y)
     said = f"Expected error of a topic: {np.mean(bayes.evidence_.component_errors):.2f} on average"
     assert said in report_labels._sentence(bayes, MEASURES)
@@ -218,11 +216,11 @@ def test_names_count_as_the_source_counts():
 
 
 def test_names_and_parts_must_agree(model, rows, tmp_path):
-    with pytest.raises(LatentiaError, match="2 names of words and the model has 300"):
+    with pytest.raises(LatentiaError, match="2 names of words; expected 300"):
         write_labels_report(tmp_path / "r.html", model, vocabulary=["a", "b"])
-    with pytest.raises(LatentiaError, match="2 names of labels and the model has 30"):
+    with pytest.raises(LatentiaError, match="2 names of labels; expected 30"):
         write_labels_report(tmp_path / "r.html", model, label_names=["a", "b"])
-    with pytest.raises(LatentiaError, match="make blocks of both"):
+    with pytest.raises(LatentiaError, match="expected blocks of both"):
         write_labels_report(tmp_path / "r.html", model, Blocks.from_array(rows[0]), rows[1])
     assert list(tmp_path.iterdir()) == []
 

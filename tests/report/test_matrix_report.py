@@ -7,7 +7,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.matrices import ProbabilityMatrix
 from latentia.report import write_matrix_report
-from latentia.report.matrix import communities_of, telling_words
+from latentia.report.matrix import choose_telling_words, summarize_communities
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 COMPARISON = [
@@ -73,7 +73,7 @@ def test_figures(model, page):
 
 
 def test_words_that_tell_most_are_apart(model):
-    chosen = telling_words(model, 6)
+    chosen = choose_telling_words(model, 6)
     places = model.embedding_[chosen] / np.linalg.norm(model.embedding_[chosen], axis=1, keepdims=True)
     assert np.triu(places @ places.T, 1).max() <= 0.8
     weight = (model.embedding_**2).sum(axis=1)
@@ -82,7 +82,7 @@ def test_words_that_tell_most_are_apart(model):
 
 def test_communities(graph, read_page, tmp_path):
     model = ProbabilityMatrix(3, tau=0.5).fit(graph.adjacency)
-    table, nodes, _between = communities_of(model, graph.adjacency)
+    table, nodes, _between = summarize_communities(model, graph.adjacency)
     found, labels = table.rows(), model.communities(graph.adjacency)
     assert sum(each["nodes"] for each in found) == 300
     assert [each["community"] for each in found] == [0, 1, 2]
@@ -108,7 +108,7 @@ def test_more_communities_than_stand_out(graph, read_page, tmp_path):
     page = read_page(write_matrix_report(tmp_path / "r.html", model, graph.adjacency, communities=True))
     assert "Not supported" in page.cells
     assert "The data does not support these 6 communities." in page.cells
-    assert "At most 3 communities can be told apart: try -k 3." in page.cells
+    assert "At most 3 communities can be distinguished: try -k 3." in page.cells
 
 
 def test_nothing_above_the_noise(read_page, tmp_path):
@@ -120,7 +120,7 @@ def test_nothing_above_the_noise(read_page, tmp_path):
     assert model.evidence_.grade == "not supported"
     assert "Not supported" in page.cells
     assert any("No direction stands out of the noise" in cell for cell in page.cells)
-    assert any("nothing of it stands out" in cell for cell in page.cells)
+    assert any("its associations do not stand out" in cell for cell in page.cells)
 
 
 def test_hostile_text_stays_text(page):
@@ -135,7 +135,7 @@ def test_hostile_text_stays_text(page):
 
 
 def test_what_does_not_agree_is_refused(model, data, tmp_path):
-    with pytest.raises(LatentiaError, match="they must agree"):
+    with pytest.raises(LatentiaError, match="expected as many"):
         write_matrix_report(tmp_path / "r.html", model, data.counts[:9, :9])
     with pytest.raises(LatentiaError, match="'absent' is not in the model's vocabulary"):
         write_matrix_report(tmp_path / "r.html", model, data.counts, near=["absent"])

@@ -181,7 +181,7 @@ def test_what_cannot_be_shown_is_said(tmp_path):
         TensorICA().report(path)
     with pytest.raises(LatentiaError, match="second view"):
         fitted("ContrastivePCA").report(path, np.ones((5, 5)))
-    with pytest.raises(LatentiaError, match="give the counts"):
+    with pytest.raises(LatentiaError, match="Expected counts"):
         fitted("ProbabilityMatrix").report(path, communities=True)
     with pytest.raises(LatentiaError, match="positions in X"):
         fitted("NoisyOr").report(path, rows=[1])

@@ -8,12 +8,12 @@ from scipy import sparse
 
 from latentia.datasets import planted
 from latentia.deep import SparseNetwork
-from latentia.deep.agreement import agreements, encoded
+from latentia.deep.agreement import encode_layers, measure_agreements
 from latentia.deep.edges import unit_names
 from latentia.evidence import Evidence
 from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.report import write_network_report
-from latentia.report.network import units_of
+from latentia.report.network import units_table
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 
@@ -75,7 +75,7 @@ def units(model, names):
             positive=row["switches on"], negative=row["switches off"], below=row["columns below"],
             undetermined=row["undetermined"],
         )
-        for row in units_of(model, names).rows()
+        for row in units_table(model, names).rows()
     ]  # fmt: skip
 
 
@@ -103,15 +103,15 @@ def test_units(model, deep, names):
 
 
 def test_agreement_of_encoder_and_decoder(model, deep, data):
-    hidden = encoded(model, data.Y)
-    (found,) = agreements(model, data.Y, hidden)
+    hidden = encode_layers(model, data.Y)
+    (found,) = measure_agreements(model, data.Y, hidden)
     Y, said = data.Y.toarray(), model.denoise(data.Y).toarray()
     assert found.explained == pytest.approx((Y & said).sum() / Y.sum())
     assert found.right == pytest.approx((Y & said).sum() / said.sum())
     assert min(found.explained, found.right) > 0.95
-    lower, upper = agreements(deep, data.Y, encoded(deep, data.Y))
+    lower, upper = measure_agreements(deep, data.Y, encode_layers(deep, data.Y))
     assert (lower.explained, lower.right) == (found.explained, found.right)
-    below, on = (layer.toarray() for layer in encoded(deep, data.Y))
+    below, on = (layer.toarray() for layer in encode_layers(deep, data.Y))
     lit = on.astype(int) @ deep.layers_[1].toarray() > 0
     assert upper.explained == pytest.approx((below & lit).sum() / below.sum())
 
@@ -119,7 +119,7 @@ def test_agreement_of_encoder_and_decoder(model, deep, data):
 def test_agreement_of_real_columns():
     data = planted.sparse_network(3000, (60, 12), 4, 0.04, observed="real", noise=0.1)
     model = SparseNetwork(input_type="real", n_splits=0).fit(data.Y)
-    (found,) = agreements(model, data.Y, encoded(model, data.Y))
+    (found,) = measure_agreements(model, data.Y, encode_layers(model, data.Y))
     left = ((data.Y - model.denoise(data.Y)) ** 2).sum() / ((data.Y - data.Y.mean(axis=0)) ** 2).sum()
     assert found.explained == pytest.approx(1 - left)
     assert found.right is None
@@ -170,7 +170,7 @@ def test_figures(model, page):
 
 def test_no_units(read_page, tmp_path):
     Y = np.random.default_rng(0).random((500, 30)) < 0.1
-    with pytest.warns(EvidenceWarning, match="No unit was found"):
+    with pytest.warns(EvidenceWarning, match="No hidden unit found"):
         model = SparseNetwork().fit(Y)
     page = read_page(write_network_report(tmp_path / "r.html", model, Y))
     assert any("No units were found" in cell for cell in page.cells)
@@ -182,7 +182,7 @@ def test_no_units(read_page, tmp_path):
 def test_of_many_rows_some_are_read(model, data, read_page, tmp_path, kind):
     Y = kind(np.tile(data.Y.toarray(), (8, 1)))
     page = read_page(write_network_report(tmp_path / "r.html", model, Y))
-    assert any("on 20,000 rows drawn at random" in cell for cell in page.cells)
+    assert any("on 20,000 random rows" in cell for cell in page.cells)
 
 
 def test_another_table_is_refused(model, data, tmp_path):

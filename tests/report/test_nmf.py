@@ -11,7 +11,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.nmf import SeparableNMF
 from latentia.report import write_nmf_report
-from latentia.report.nmf import axis_of, contributions, map_of, picture_of_component
+from latentia.report.nmf import axis_of, colour_map, contributions, picture_of_component
 
 Image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
 
@@ -94,7 +94,7 @@ def test_an_axis_is_of_increasing_numbers():
 
 
 def test_maps_and_pictures():
-    found = map_of(np.array([0.0, 0.5, 1.0, 2.0]), (2, 2))
+    found = colour_map(np.array([0.0, 0.5, 1.0, 2.0]), (2, 2))
     assert found.shape == (2, 2, 3)
     np.testing.assert_allclose(found[0, 0], 1)
     np.testing.assert_allclose(found[1, 0] * 255, [0, 80, 125])

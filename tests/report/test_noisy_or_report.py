@@ -98,7 +98,7 @@ def test_figures(model, page):
 def test_causes_stand_apart_and_beside_their_findings():
     strengths = np.zeros((5, 9))
     strengths[0, :6], strengths[1, 6:], strengths[2:, 8] = 0.9, 0.8, 0.1
-    heights = report_noisy_or.heights_of(strengths)
+    heights = report_noisy_or.compute_heights(strengths)
     np.testing.assert_allclose(heights[:2], [3, 7.5])
     assert (np.diff(heights) > 1.69).all()
 
@@ -132,7 +132,7 @@ def test_more_or_fewer_directions_than_causes(model, given, read_page, tmp_path,
     model = copy(model)
     model.noise_level_ = float(np.sort(model.spectrum_)[::-1][known])
     page = read_page(write_noisy_or_report(tmp_path / "r.html", model, given))
-    said = "may be invented" if known == 2 else "a larger number may show others"
+    said = "may be invented" if known == 2 else "a larger number may show further causes"
     assert any(said in cell for cell in page.cells)
 
 
@@ -158,11 +158,11 @@ def test_percent(value, text):
 
 
 def test_what_does_not_agree_is_refused(model, given, tmp_path):
-    with pytest.raises(LatentiaError, match="they must agree"):
+    with pytest.raises(LatentiaError, match="expected 24, the findings of the model"):
         write_noisy_or_report(tmp_path / "r.html", model, given, columns=["a"])
-    with pytest.raises(LatentiaError, match="they must agree"):
+    with pytest.raises(LatentiaError, match="expected 24, the findings of the model"):
         write_noisy_or_report(tmp_path / "r.html", model, given[:, :5])
-    with pytest.raises(LatentiaError, match="there must be one of each a row"):
+    with pytest.raises(LatentiaError, match="expected one name and one diagnosis for each row"):
         write_noisy_or_report(tmp_path / "r.html", model, given, rows=[1], row_names=["a", "b"])
 
 

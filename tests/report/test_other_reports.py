@@ -225,11 +225,11 @@ def test_names_must_agree_with_the_data(reports, tmp_path):
 def test_a_long_curve_keeps_its_extremes():
     values = np.sin(np.arange(50_000) / 900)
     values[31_234] = 7
-    rows, kept = figures.thinned(values)
+    rows, kept = figures.thin_curve(values)
     assert len(rows) <= 2000
     assert kept[rows == 31_235] == [7]
     np.testing.assert_array_equal(values[rows - 1], kept)
-    short = figures.thinned(values[:10])
+    short = figures.thin_curve(values[:10])
     np.testing.assert_array_equal(short[0], np.arange(1, 11))
 
 

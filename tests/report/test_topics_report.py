@@ -141,7 +141,7 @@ def test_the_most_similar_topics_come_first_and_the_map_has_places(fitted, data)
 
 
 def test_three_equidistant_points_keep_their_distances_on_the_map():
-    places = report_topics._places(1.0 - np.eye(3))
+    places = report_topics._place_on_plane(1.0 - np.eye(3))
     for i, j in ((0, 1), (0, 2), (1, 2)):
         assert np.linalg.norm(places[i] - places[j]) == pytest.approx(1.0)
 
@@ -155,7 +155,7 @@ def test_models_without_anchors_have_no_word_of_them(fitted, tmp_path, kind, sha
     assert not any("nchor" in cell for cell in page.cells)
     assert all(topic["anchors"] is None for topic in data)
     assert "anchors" not in {attrs.get("id") for _, attrs in page.tags}
-    kinds = {"Documents most surely of this topic", "Documents with the largest share"}
+    kinds = {"Documents with the highest probability of this topic", "Documents with the largest share"}
     assert len(kinds.intersection(page.cells)) == 1
 
 
@@ -259,14 +259,14 @@ def test_an_excerpt_ends_between_words():
     text = "many words " * 200
     excerpt = report_topics._excerpt(text)
     assert excerpt.endswith(("many …", "words …"))
-    assert len(excerpt) <= report_topics._EXCERPT + 2
+    assert len(excerpt) <= report_topics._EXCERPT_LENGTH + 2
     assert report_topics._excerpt("  a \n b ") == "a b"
-    assert len(report_topics._excerpt("x" * 5000)) <= report_topics._EXCERPT + 2
+    assert len(report_topics._excerpt("x" * 5000)) <= report_topics._EXCERPT_LENGTH + 2
 
 
 @pytest.mark.parametrize("name", ["vocabulary", "names", "texts"])
 def test_lengths_must_agree(fitted, tmp_path, name):
-    with pytest.raises(LatentiaError, match=f"{name} has 2 entries"):
+    with pytest.raises(LatentiaError, match=f"{name}: expected"):
         write_topics_report(tmp_path / "r.html", fitted[0], fitted[1], **{name: ["a", "b"]})
     assert list(tmp_path.iterdir()) == []
 
@@ -457,7 +457,7 @@ def test_a_word_is_found_in_its_topics(opened, data):
     box.send_keys("ter")
     assert len(opened.find_elements("css selector", "#found button")) == 8  # words that begin so
     box.send_keys("nothing like it")
-    assert "None of the" in _find(opened, "#found").text
+    assert "No similar word" in _find(opened, "#found").text
 
 
 def test_words_that_are_among_the_first_of_no_topic_are_found(opened, fitted, parsed):
@@ -470,7 +470,7 @@ def test_words_that_are_among_the_first_of_no_topic_are_found(opened, fitted, pa
     assert topic == uses.argmax()
     assert part == pytest.approx(1000 * uses[topic] / uses.sum(), abs=0.6)
     _find(opened, "#search").send_keys(rest["text"][place])
-    assert "among the first words of no topic" in _find(opened, "#found").text
+    assert "not among the first words of any topic" in _find(opened, "#found").text
     assert _find(opened, "#found button").text == f"Topic {topic} {part / 10:.0f}% of its uses"
 
 

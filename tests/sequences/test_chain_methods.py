@@ -78,10 +78,16 @@ def test_probabilities_of_zero_stay_zero():
 @pytest.mark.parametrize(
     ("init", "message"),
     [
-        ({"startprob": [0.5, 0.5]}, "startprob has shape"),
-        ({"startprob": [1, 0, 0]}, "it has no transmat"),
-        ({"startprob": [1, 1, 0], "transmat": np.eye(3), "emissionprob": np.full((3, 8), 1 / 8)}, "no distribution"),
-        ({"startprob": [1, 0, 0], "transmat": np.eye(3), "emissionprob": np.ones((3, 7))}, r"this fit needs \(3, 8\)"),
+        ({"startprob": [0.5, 0.5]}, r"startprob of shape \(3,\); found"),
+        ({"startprob": [1, 0, 0]}, "transmat is missing"),
+        (
+            {"startprob": [1, 1, 0], "transmat": np.eye(3), "emissionprob": np.full((3, 8), 1 / 8)},
+            "probabilities that sum to one in startprob; row 0 sums to 2",
+        ),
+        (
+            {"startprob": [1, 0, 0], "transmat": np.eye(3), "emissionprob": np.ones((3, 7))},
+            r"emissionprob of shape \(3, 8\)",
+        ),
     ],
 )
 def test_starts_that_are_none(chain, init, message):
@@ -152,7 +158,7 @@ def test_all_or_too_many_missing():
         SpectralHMM(2).fit(np.full((30, 2), np.nan))
     X = np.random.default_rng(0).standard_normal((30, 2))
     X[::3] = np.nan
-    with pytest.raises(LatentiaError, match="No three consecutive steps"):
+    with pytest.raises(LatentiaError, match="three consecutive observed steps"):
         SpectralHMM(2).fit(X)
 
 

@@ -11,7 +11,7 @@ from latentia.datasets import planted
 from latentia.metrics import match_components
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM, TwoStateHMM
-from latentia.sequences._counts import Counts, _of_levels
+from latentia.sequences._counts import Counts, _score_wandering_rates
 from latentia.sequences.recursions import log_likelihood
 
 
@@ -61,9 +61,9 @@ def test_what_indicators_are_in_a_state():
     rates, weights = np.array([[1.0, 3.0], [4.0, 0.5]]), np.array([0.5, 0.5])
     kind = Counts(thresholds=np.array([[0.0, 2.0], [1.0, 3.0]]))
     draws = np.random.default_rng(0).poisson(rates[:, None, :], (2, 200_000, 2)).astype(float)
-    tables = [next(iter(kind.table(Blocks.from_array(one, lengths=[len(one)]))))[0] for one in draws]
-    np.testing.assert_allclose(kind.shown(rates), [one.mean(axis=0) for one in tables], atol=0.03)
-    noise = kind.noise(kind.chain((weights, np.eye(2), rates)), np.ones(2), weights)
+    tables = [next(iter(kind.moment_blocks(Blocks.from_array(one, lengths=[len(one)]))))[0] for one in draws]
+    np.testing.assert_allclose(kind.expected_columns(rates), [one.mean(axis=0) for one in tables], atol=0.03)
+    noise = kind.noise(kind.build_chain((weights, np.eye(2), rates)), np.ones(2), weights)
     np.testing.assert_allclose(noise, np.mean([np.cov(one.T) for one in tables], axis=0), atol=0.03)
 
 
@@ -97,7 +97,7 @@ def test_levels_that_wander_are_filtered():
             found.append(nbinom.logpmf(count, shape, rate / (1 + rate)))
             total, n = kept * (total + count), kept * (n + 1)
     given = np.array([mean]), np.array([inverse_scale])
-    np.testing.assert_allclose(_of_levels(rows, lengths, *given, kept)[:, 0], found, rtol=1e-6)
+    np.testing.assert_allclose(_score_wandering_rates(rows, lengths, *given, kept)[:, 0], found, rtol=1e-6)
 
 
 def test_counts_that_vary_too_much_are_told():

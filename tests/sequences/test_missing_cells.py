@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal
 
 from latentia.exceptions import DroppedDataWarning, LatentiaError
-from latentia.likelihood import GivenCells, one_gaussian
+from latentia.likelihood import MissingCells, single_gaussian
 from latentia.sequences import SpectralHMM
 
 
@@ -71,10 +71,10 @@ def test_one_gaussian_of_some_cells_is_nearly_that_of_all():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 3)) @ rng.standard_normal((3, 3)) + 5
     gappy = np.where(rng.random(X.shape) < 0.1, np.nan, X)
-    density, n_parameters = one_gaussian(gappy, 2000)
+    density, n_parameters = single_gaussian(gappy, 2000)
     assert n_parameters == 9
     gaps = np.isnan(gappy)
-    truth = GivenCells(X.mean(axis=0)[None], np.cov(X.T)[None], gappy, gaps).log_density()[:, 0]
+    truth = MissingCells(X.mean(axis=0)[None], np.cov(X.T)[None], gappy, gaps).log_density()[:, 0]
     assert abs(density.mean() - truth.mean()) < 0.01
 
 
@@ -94,10 +94,10 @@ def test_what_is_missing_is_counted_and_constant_columns_stay_out():
 
 def test_columns_without_cells_and_cells_of_counts_are_refused():
     X, gappy, _ = chain_of_vectors(1, n=300)
-    with pytest.raises(LatentiaError, match="column 2 has no entry"):
+    with pytest.raises(LatentiaError, match="column 2 has no values"):
         SpectralHMM(3).fit(np.where(np.arange(4) == 2, np.nan, X))
     counts = np.where(np.isnan(gappy), np.nan, np.abs(X).round())
-    with pytest.raises(LatentiaError, match="NaN, and a number is needed"):
+    with pytest.raises(LatentiaError, match="NaN; expected a number"):
         SpectralHMM(3, kind="counts").fit(counts)
-    with pytest.raises(LatentiaError, match="too few to be split"):
+    with pytest.raises(LatentiaError, match="too few to split"):
         SpectralHMM(2).fit(X[:6])

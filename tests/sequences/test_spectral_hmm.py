@@ -11,7 +11,7 @@ from latentia.exceptions import DroppedDataWarning
 from latentia.metrics import match_components, recovery_errors
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM
-from latentia.sequences._one_more import _agreement
+from latentia.sequences._state_split_test import _measure_agreement
 
 
 @pytest.fixture(scope="module")
@@ -242,20 +242,20 @@ def test_bad_input(chain):
         SpectralHMM(2).fit(x, [100, 100])
     with pytest.raises(LatentiaError, match="^n_symbols=5: symbol 11 is outside the alphabet"):
         SpectralHMM(2, n_symbols=5).fit(chain.symbols)
-    with pytest.raises(LatentiaError, match="Symbol -1 in row 3"):
+    with pytest.raises(LatentiaError, match="row 3 holds -1"):
         SpectralHMM(2).fit(np.where(np.arange(300) == 3, -1, x))
     with pytest.raises(
         LatentiaError,
         match=r"^n_components=13: only 12 different symbols occur: .* 12 states\. Its moments carry fewer: 6 can be fitted",
     ):
         SpectralHMM(13).fit(chain.symbols)
-    with pytest.raises(LatentiaError, match="symbols come in one"):
+    with pytest.raises(LatentiaError, match="one column of symbols"):
         SpectralHMM(2, kind="symbols").fit(np.zeros((30, 2), int))
     with pytest.raises(LatentiaError, match="whole numbers or strings"):
         SpectralHMM(2, kind="symbols").fit(np.linspace(0, 1, 30))
     with pytest.raises(LatentiaError, match="NaN"):
         SpectralHMM(2).fit(np.full((30, 2), np.nan))
-    with pytest.raises(LatentiaError, match="a sequence of symbols or of vectors"):
+    with pytest.raises(LatentiaError, match="a sequence of symbols or vectors"):
         SpectralHMM(2).fit([])
     model = SpectralHMM(3).fit(np.array(list("abcdefghijkl"))[chain.symbols])
     with pytest.raises(LatentiaError, match=r"Symbol 'zebra' in row 1 is outside the alphabet of 12 symbols \(a, b"):
@@ -294,9 +294,9 @@ def test_what_is_no_number_is_named_in_blocks(vectors, of_vectors, use):
 @pytest.mark.parametrize(
     ("symbol", "message"),
     [
-        (np.nan, "Symbol nan in row 77: symbols must be whole numbers"),
-        (np.inf, "Symbol inf in row 77: symbols must be whole numbers"),
-        (0.5, "Symbol 0.5 in row 77: symbols must be whole numbers"),
+        (np.nan, "whole numbers.*; row 77 holds nan"),
+        (np.inf, "whole numbers.*; row 77 holds inf"),
+        (0.5, "whole numbers.*; row 77 holds 0.5"),
         (-1.0, "Symbol '-1' in row 77 is outside the alphabet of 12 symbols"),
         (12.0, "Symbol '12' in row 77 is outside the alphabet of 12 symbols"),
     ],
@@ -311,29 +311,29 @@ def test_symbols_outside_the_alphabet_are_named_in_blocks(chain, of_symbols, use
 
 @pytest.mark.parametrize(
     ("symbol", "message"),
-    [(np.nan, "Symbol nan in row 777: symbols must be whole"), (-1.0, "Symbol -1 in row 777: whole numbers from 0")],
+    [(np.nan, "whole numbers.*; row 777 holds nan"), (-1.0, "whole numbers from 0; row 777 holds -1")],
 )
 def test_bad_symbols_of_a_fit_on_blocks_are_named(chain, symbol, message):
     x = chain.symbols[:1000, None].astype(float)
     x[777] = symbol
     with pytest.raises(LatentiaError, match=message):
         SpectralHMM(2, kind="symbols").fit(Blocks.from_array(x, lengths=[100] * 10, block_rows=300))
-    with pytest.raises(LatentiaError, match="in row 777"):
+    with pytest.raises(LatentiaError, match="row 777"):
         SpectralHMM(2, kind="symbols", n_symbols=12).fit(Blocks.from_array(x, lengths=[100] * 10, block_rows=300))
 
 
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [
-        ([[100, 200], [200]], "a list of whole numbers is needed"),
-        (500, "a list of whole numbers is needed"),
-        ([[250, 250]], "a list of whole numbers is needed"),
-        (["a", "b"], "'a' at position 0: a whole number of at least 1"),
-        ([250.0, 250.0], "250.0 at position 0: a whole number of at least 1"),
-        ([True] * 500, "True at position 0: a whole number of at least 1"),
-        ([250, None, 250], "None at position 1: a whole number of at least 1"),
-        ([600, -100], "-100 at position 1: a whole number of at least 1"),
-        ([0, 500], "0 at position 0: a whole number of at least 1"),
+        ([[100, 200], [200]], "expected a list of whole numbers"),
+        (500, "expected a list of whole numbers"),
+        ([[250, 250]], "expected a list of whole numbers"),
+        (["a", "b"], "whole numbers of at least 1, found 'a' at position 0"),
+        ([250.0, 250.0], "whole numbers of at least 1, found 250.0 at position 0"),
+        ([True] * 500, "whole numbers of at least 1, found True at position 0"),
+        ([250, None, 250], "whole numbers of at least 1, found None at position 1"),
+        ([600, -100], "whole numbers of at least 1, found -100 at position 1"),
+        ([0, 500], "whole numbers of at least 1, found 0 at position 0"),
         ([200, 200], "lengths add up to 400, and the data has 500 rows"),
         ([], "lengths add up to 0, and the data has 500 rows"),
         ([2**62] * 4 + [500], "lengths add up to 18446744073709552116, and the data has 500 rows"),
@@ -405,7 +405,7 @@ def test_a_state_that_stands_for_two_is_seen():
 
 
 def test_a_state_of_one_symbol_stands_for_no_other():
-    strength, scores = _agreement(np.array([1.0, 0.0, 0.0]), np.eye(3)[:, :2], [], [])
+    strength, scores = _measure_agreement(np.array([1.0, 0.0, 0.0]), np.eye(3)[:, :2], [], [])
     assert strength == 0
     assert not scores.any()
 

@@ -159,18 +159,18 @@ def test_save_load_and_stability(halves, fitted, tmp_path):
 @pytest.mark.parametrize(
     ("options", "symbols", "message"),
     [
-        ({"n_components": 3}, [0, 1, 0, 1], "^n_components=3: 2 is needed, because this model has two states"),
+        ({"n_components": 3}, [0, 1, 0, 1], "^n_components=3: expected 2, because this model has two states"),
         ({"n_components": True}, [0, 1, 0, 1], "n_components=True"),
         ({"tau": "a"}, [0, 1, 0, 1], "tau='a'"),
         ({"pseudo_counts": np.nan}, [0, 1, 0, 1], "pseudo_counts=nan"),
         ({"method": "power"}, [0, 1, 0, 1], "method='power'"),
         ({"cross_fit": 0}, [0, 1, 0, 1], "cross_fit=0"),
         ({"tau": -1.0}, [0, 1, 0, 1], "tau=-1.0"),
-        ({}, [0, 0, 0, 0], "One symbol occurs"),
-        ({}, [0, -1, 0, 0], "Symbol -1 in row 1"),
+        ({}, [0, 0, 0, 0], "at least two symbols; one occurs"),
+        ({}, [0, -1, 0, 0], "row 1 holds -1"),
         ({}, [0, 1], "fewer than 3 steps"),
         ({"n_symbols": 2}, [0, 5, 1, 0], "^n_symbols=2: symbol 5 is outside the alphabet"),
-        ({}, np.ones((4, 2)), "symbols come in one"),
+        ({}, np.ones((4, 2)), "one column of symbols"),
     ],
 )
 def test_bad_input(options, symbols, message):
@@ -215,8 +215,8 @@ USES = ["predict", "decode", "predict_proba", "score"]
 @pytest.mark.parametrize(
     ("symbol", "message"),
     [
-        (np.nan, "Symbol nan in row 77: symbols must be whole numbers"),
-        (0.5, "Symbol 0.5 in row 77: symbols must be whole numbers"),
+        (np.nan, "whole numbers.*; row 77 holds nan"),
+        (0.5, "whole numbers.*; row 77 holds 0.5"),
         (-1.0, "Symbol '-1' in row 77 is outside the alphabet of 1000 symbols"),
         (1000.0, "Symbol '1000' in row 77 is outside the alphabet of 1000 symbols"),
     ],
@@ -231,7 +231,7 @@ def test_symbols_outside_the_alphabet_are_named_in_blocks(halves, fitted, use, s
 
 
 def test_more_columns_than_one_are_refused_at_prediction(halves, fitted):
-    with pytest.raises(LatentiaError, match="X has 2 columns: symbols come in one"):
+    with pytest.raises(LatentiaError, match="one column of symbols; X has 2 columns"):
         fitted.predict(np.zeros((5, 2), int))
 
 
@@ -263,7 +263,7 @@ def test_bad_lengths(halves, fitted, lengths):
 def test_a_fit_that_fails_changes_nothing(halves):
     model = TwoStateHMM().fit(halves.symbols)
     path = model.predict(halves.symbols)
-    with pytest.raises(LatentiaError, match="One symbol occurs"):
+    with pytest.raises(LatentiaError, match="at least two symbols; one occurs"):
         model.fit([0, 0, 0, 0])
     assert (model.predict(halves.symbols) == path).all()
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from latentia.exceptions import LatentiaError
-from latentia.likelihood import gaussian_log_density, updated
+from latentia.likelihood import estimate_values, gaussian_log_density
 from latentia.passes import Blocks, accumulate
 from latentia.sequences.recursions import forward_backward
 from latentia.sequences.updates import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
@@ -40,7 +40,7 @@ def test_symbol_step_matches_naive_sums(parameters, enumerate_paths):
     np.testing.assert_allclose(state.log_likelihood, sum(np.log(p[0]) for p in pieces))
     for prior in (0, 0.1):
         update = SymbolChainUpdate(*parameters, prior)
-        for new, counts in zip(updated(update, state), (start, transitions, emissions), strict=True):
+        for new, counts in zip(estimate_values(update, state), (start, transitions, emissions), strict=True):
             expected = counts + prior
             np.testing.assert_allclose(new, expected / expected.sum(axis=-1, keepdims=True))
 
@@ -54,7 +54,7 @@ def test_symbols_of_any_type_and_no_others(parameters):
     for wrong in (7, -1, 0.5, np.nan):  # 6 is a missing one
         x = x.astype(float)
         x[7] = wrong
-        with pytest.raises(LatentiaError, match="in row 7: symbols must be whole numbers from 0 to 6"):
+        with pytest.raises(LatentiaError, match="whole numbers from 0 to 6; row 7"):
             accumulate(Blocks.from_array(x, lengths=LENGTHS, block_rows=4), update)
 
 
@@ -64,10 +64,10 @@ def test_emissions_alone(parameters):
     alone, full = EmissionUpdate(*parameters, prior), SymbolChainUpdate(*parameters)
     states = [accumulate(Blocks.from_array(x, lengths=LENGTHS), update) for update in (alone, full)]
     assert states[0].log_likelihood == states[1].log_likelihood
-    (new,) = updated(alone, states[0])
+    (new,) = estimate_values(alone, states[0])
     expected = states[1].emissions + prior
     np.testing.assert_allclose(new, expected / expected.sum(axis=1, keepdims=True))
-    there = alone.at(new)
+    there = alone.move_to(new)
     assert (there.values[0] == new).all()
     for kept, value in zip((there.startprob, there.transmat, there.prior), (*parameters[:2], prior), strict=True):
         assert (kept == value).all()
@@ -86,13 +86,13 @@ def test_gaussian_step_matches_naive_sums(parameters):
     mean = gamma.T @ x / mass
     expected = start / start.sum(), transitions / transitions.sum(1)[:, None], mean, gamma.T @ x**2 / mass - mean**2
     np.testing.assert_allclose(state.log_likelihood, total)
-    for found, want in zip(updated(update, state), expected, strict=True):
+    for found, want in zip(estimate_values(update, state), expected, strict=True):
         np.testing.assert_allclose(found, want)
     update = GaussianChainUpdate(*parameters[:2], means, variances, np.array([0.0, 9.0]), 0.5)
     smoothed = (start + 0.5) / (start + 0.5).sum(), (transitions + 0.5) / (transitions + 0.5).sum(1)[:, None]
-    for found, want in zip(updated(update, state), (*smoothed, mean), strict=False):
+    for found, want in zip(estimate_values(update, state), (*smoothed, mean), strict=False):
         np.testing.assert_allclose(found, want)
-    assert (updated(update, state)[3][:, 1] == 9).all()
+    assert (estimate_values(update, state)[3][:, 1] == 9).all()
 
 
 def planted_gaussian(shift=0.0):
@@ -111,7 +111,7 @@ def test_vectors_far_from_the_origin():
         for _ in range(3):
             update = GaussianChainUpdate(*model, 1e-3)
             state = accumulate(Blocks.from_array(x, lengths=lengths), update)
-            model = updated(update, state)
+            model = estimate_values(update, state)
         results += [*model[:2], model[2] - shift, model[3], state.log_likelihood]
     for a, b in zip(near, far, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
@@ -121,14 +121,14 @@ def test_a_state_without_mass_keeps_its_rows(parameters):
     startprob, transmat = np.array([0.5, 0.5, 0]), np.array([[0.5, 0.5, 0], [0.2, 0.8, 0], [0.3, 0.3, 0.4]])
     update = SymbolChainUpdate(startprob, transmat, parameters[2], 0.1)
     x = draw_symbols(parameters, LENGTHS)
-    new = updated(update, accumulate(Blocks.from_array(x, lengths=LENGTHS), update))
+    new = estimate_values(update, accumulate(Blocks.from_array(x, lengths=LENGTHS), update))
     assert (new[1][2] == transmat[2]).all()
     assert (new[2][2] == parameters[2][2]).all()
     assert all(np.isfinite(part).all() for part in new)
     model = startprob, transmat, np.zeros((3, 1)), np.arange(1.0, 4)[:, None]
     gaussian = GaussianChainUpdate(*model, 0.01)
     x = np.random.default_rng(0).normal(size=(10, 1))
-    new = updated(gaussian, accumulate(Blocks.from_array(x, lengths=LENGTHS), gaussian))
+    new = estimate_values(gaussian, accumulate(Blocks.from_array(x, lengths=LENGTHS), gaussian))
     assert new[2][2] == 0
     assert new[3][2] == 3
 
@@ -139,7 +139,7 @@ def test_sequences_of_one_step(parameters):
     joint = parameters[0] * parameters[2].T[x[:, 0]]
     np.testing.assert_allclose(state.start, (joint / joint.sum(axis=1, keepdims=True)).sum(axis=0))
     np.testing.assert_allclose(state.log_likelihood, np.log(joint.sum(axis=1)).sum())
-    assert (updated(update, state)[1] == parameters[1]).all()
+    assert (estimate_values(update, state)[1] == parameters[1]).all()
 
 
 def test_an_impossible_symbol_is_survived(parameters):
@@ -149,6 +149,6 @@ def test_an_impossible_symbol_is_survived(parameters):
     x = np.array([0, 3, 1, 3, 2, 3, 1, 1, 0, 2])[:, None]
     state = accumulate(Blocks.from_array(x, lengths=LENGTHS), update)
     assert state.log_likelihood == -np.inf
-    new = updated(update, state)
+    new = estimate_values(update, state)
     for part in new:
         np.testing.assert_allclose(part.sum(axis=-1), 1)

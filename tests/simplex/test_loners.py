@@ -2,61 +2,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy import optimize
-from scipy.sparse.csgraph import connected_components
 
+from latentia.papers.nmf import almost_anchors, distance_to_hull, loners
+from latentia.papers.nmf import robust_loners as robust_loners_by_programs
 from latentia.simplex import distance_loners, exact_loners, hull_separation, loner_groups, robust_loners
-from latentia.simplex.loners import _ByDistance, _ByWeight
-
-# --- the literal linear programs ----------------------------------------------------------------------------------------
-
-
-def l1_to_hull(x, rows, lower=0.0):
-    """min |x - c rows|_1 over convex weights c >= lower."""
-    if not len(rows):
-        return np.inf
-    n, d = rows.shape
-    matrix = np.block([[rows.T, np.eye(d), -np.eye(d)], [np.ones((1, n)), np.zeros((1, 2 * d))]])
-    right = np.append(x, 1.0)
-    result = optimize.milp(  # without whole numbers: the linear program, and less around it than in `linprog`
-        np.r_[np.zeros(n), np.ones(2 * d)],
-        constraints=optimize.LinearConstraint(matrix, right, right),
-        bounds=optimize.Bounds(np.r_[np.broadcast_to(lower, n), np.zeros(2 * d)]),
-    )
-    assert result.status == 0
-    return result.fun
-
-
-def pairwise(points):
-    return np.abs(points[:, None] - points[None]).sum(axis=2)
+from latentia.simplex.loners import _DistanceRule, _WeightRule
 
 
 def spread(points):
     return np.abs(points - points.mean(axis=0)).sum(axis=1).max()
-
-
-def literal_exact(points):
-    points = points / spread(points)
-    apart = pairwise(points)
-    firsts = [j for j in range(len(points)) if not (apart[j, :j] <= 1e-7).any()]
-    return [j for j in firsts if l1_to_hull(points[j], points[apart[j] > 1e-7]) > 1e-7]
-
-
-def literal_by_distance(points, eps, alpha):
-    apart, d = pairwise(points), 10 * eps / alpha + 2 * eps
-    far = [j for j in range(len(points)) if l1_to_hull(points[j], points[apart[j] > d]) > 2 * eps]
-    return far, connected_components(apart[np.ix_(far, far)] <= 2 * (d + eps), directed=False)[0]
-
-
-def literal_by_weight(points, eps, gamma):
-    n, delta, apart = len(points), 6 * eps / gamma, pairwise(points)
-    close = np.eye(n, dtype=bool)
-    for j in range(n):
-        for i in np.flatnonzero(apart[j] <= 2 * eps + delta * apart[j].max()):
-            lower = np.where(np.arange(n) == j, 1 - delta, 0.0)
-            close[j, i] = i == j or l1_to_hull(points[i], points, lower) <= 2 * eps
-    far = [j for j in range(n) if l1_to_hull(points[j], points[~close[j]]) > 2 * eps]
-    return far, connected_components(close[np.ix_(far, far)], directed=False)[0]
 
 
 def simplex_points(k, n, d, *, noise=0.0, seed=0):
@@ -97,38 +51,38 @@ KINDS = list(kinds_of_points(0))
 @pytest.mark.parametrize("seed", range(2))
 def test_exact_loners_are_those_of_a_program_for_each_row(kind, seed):
     points = kinds_of_points(seed)[kind]
-    assert list(exact_loners(points)) == literal_exact(points)
+    assert list(exact_loners(points)) == list(loners(points))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_distance_loners_are_those_of_a_program_for_each_row(kind):
     points = kinds_of_points(2)[kind]
-    rule = _ByDistance(points, None)  # one rule for all, so that bounds of one question serve the next
-    literal = cache(lambda eps, alpha: literal_by_distance(points, eps, alpha))
+    rule = _DistanceRule(points, None)  # one rule for all, so that bounds of one question serve the next
+    literal = cache(lambda eps, alpha: robust_loners_by_programs(points, eps, alpha, 10 * eps / alpha + 2 * eps))
     for eps, alpha in ((1e-3, 0.3), (1e-2, 0.8), (3e-3, 0.1), (0.05, 1.0), (1e-3, 0.3)):
         eps, alpha = eps * spread(points), alpha * spread(points)
-        rows, n_groups = literal(eps, alpha)
+        rows, groups = literal(eps, alpha)
         found = rule.groups(eps, alpha, None)
-        assert sorted(row for group in found.groups for row in group) == rows
-        assert len(found.groups) == n_groups
+        assert sorted(row for group in found.groups for row in group) == list(rows)
+        assert len(found.groups) == len(set(groups))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "dimensions" not in kind])
 def test_robust_loners_are_those_of_a_program_for_each_pair(kind):
     points = kinds_of_points(3)[kind]
-    rule = _ByWeight(points, None)
+    rule = _WeightRule(points, None)
     for eps, gamma in ((1e-3, 0.1), (1e-2, 1.0), (3e-3, 0.1)):
         eps, gamma = eps * spread(points), gamma * spread(points)
-        rows, n_groups = literal_by_weight(points, eps, gamma)
+        rows, groups = almost_anchors(points, eps, gamma)
         found = rule.groups(eps, gamma, None)
-        assert sorted(row for group in found.groups for row in group) == rows
-        assert len(found.groups) == n_groups
+        assert sorted(row for group in found.groups for row in group) == list(rows)
+        assert len(found.groups) == len(set(groups))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_separation_is_the_least_distance_to_a_hull(kind):
     points = kinds_of_points(4)[kind][:12]
-    least = min(l1_to_hull(x, np.delete(points, i, axis=0)) for i, x in enumerate(points))
+    least = min(distance_to_hull(x, np.delete(points, i, axis=0)) for i, x in enumerate(points))
     assert hull_separation(points) == pytest.approx(least, abs=1e-9)
 
 

@@ -7,9 +7,9 @@ from scipy import sparse
 
 from latentia import LatentiaError, load, save
 from latentia.datasets import planted
-from latentia.exceptions import AnchorWarning, DroppedDataWarning, NegativeRecoveryWarning, NonIntegerCountWarning
+from latentia.exceptions import AnchorWarning, DroppedDataWarning, NonIntegerCountWarning
 from latentia.metrics import nearest_distances, recovery_errors
-from latentia.passes import Blocks, RowGroups, write_cache
+from latentia.passes import Blocks, Folds, write_cache
 from latentia.topics import AnchorTopics, _anchors
 
 
@@ -210,12 +210,6 @@ def test_strength_is_the_share_of_a_words_occurrences():
     assert np.abs(strength.components_ - topics).sum(axis=1).max() < 0.05  # of all topics, as none is too far out
 
 
-@pytest.mark.parametrize(("recover", "anchors"), [("kl", [{4: 0.5}]), ("inverse", [[4, 5]]), ("inverse", [{4: 0.5}])])
-def test_recoveries_refuse_anchors_that_they_would_ignore(corpus, recover, anchors):
-    with pytest.raises(LatentiaError, match=f"recover='{recover}'"):
-        AnchorTopics(10, recover=recover, anchors=anchors).fit(corpus.counts)
-
-
 def test_reanchor_edits_without_the_data(corpus):
     model = AnchorTopics(10, refine=0).fit(corpus.counts)
     kept = model.components_.copy()
@@ -256,11 +250,11 @@ def test_reanchor_shares_nothing_and_checks_its_parameters(corpus):
 
 
 def test_a_word_cannot_be_two_anchors_nor_a_mixture(corpus, model):
-    with pytest.raises(LatentiaError, match="anchor more than once"):
+    with pytest.raises(LatentiaError, match="anchor of more than one topic"):
         AnchorTopics(10, anchors=[3, [4, 3]]).fit(corpus.counts)
-    with pytest.raises(LatentiaError, match="kept 10 dimensions"):
+    with pytest.raises(LatentiaError, match="at most 10 anchors"):
         model.reanchor(list(range(11)))
-    with pytest.raises(LatentiaError, match="give a list of words"):
+    with pytest.raises(LatentiaError, match="expected a list of words"):
         model.reanchor("greedy")
 
 
@@ -304,15 +298,6 @@ def test_evidence_stays_what_it_was_when_the_model_is_fitted_again(corpus):
     assert (evidence.stability(corpus.counts, n_splits=1) == before).all()
 
 
-@pytest.mark.filterwarnings("ignore::latentia.exceptions.NegativeRecoveryWarning")
-@pytest.mark.parametrize("recover", ["kl", "inverse"])
-def test_recoveries_without_error_bars_say_so(corpus, recover):
-    model = AnchorTopics(10, recover=recover, refine=0).fit(corpus.counts)
-    assert model.evidence_.component_errors is None
-    assert recover in model.evidence_["expected error"].meaning
-    assert model.n_passes_ == 4
-
-
 def test_halves_that_cannot_carry_the_topics(corpus):
     model = AnchorTopics(6, min_df=1).fit(corpus.counts[:8])
     assert not model.evidence_.holds
@@ -320,7 +305,7 @@ def test_halves_that_cannot_carry_the_topics(corpus):
 
 def test_parts_that_cannot_be_fitted_are_counted():
     """Topics of one group of documents each: halves lack two of them."""
-    rng, groups = np.random.default_rng(0), RowGroups(4, 0, 2).of(np.arange(400))  # two neighbours are dealt together
+    rng, groups = np.random.default_rng(0), Folds(4, 0, 2).of(np.arange(400))  # two neighbours are dealt together
     topics = np.where(rng.random(400) < 0.5, 3, groups)
     x = np.zeros((400, 24))
     for row, topic in zip(x, topics, strict=True):
@@ -387,23 +372,13 @@ def test_no_splits_no_verdict(corpus):
     assert model.evidence_["expected error"].measured is None
 
 
-# --- recoveries -------------------------------------------------------------------------------------------------
+# --- embeddings -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("embedding", ["subspace", "projection"])
-@pytest.mark.parametrize("recover", ["l2", "kl"])
-def test_recoveries_on_documents(corpus, embedding, recover):
-    model = AnchorTopics(10, embedding=embedding, recover=recover, min_df=20, n_splits=1).fit(corpus.counts)
+def test_recovery_from_documents(corpus, embedding):
+    model = AnchorTopics(10, embedding=embedding, min_df=20, n_splits=1).fit(corpus.counts)
     assert recovery_errors(model.components_, corpus.topics).mean() < 0.5
-
-
-def test_inverse_warns_of_negatives_and_returns_none(corpus):
-    few = corpus.counts[:150]
-    frequent = [int(word) for word in np.argsort(-np.asarray(few.sum(axis=0)).ravel())[:10]]
-    with pytest.warns(NegativeRecoveryWarning, match="recover='l2' does not"):
-        model = AnchorTopics(10, recover="inverse", anchors=frequent, n_splits=0).fit(few)
-    assert (model.components_ >= 0).all()
-    np.testing.assert_allclose(model.components_.sum(axis=1), 1)
 
 
 # --- bad input --------------------------------------------------------------------------------------------------
@@ -416,7 +391,6 @@ def test_inverse_warns_of_negatives_and_returns_none(corpus):
         ({"n_components": 2.5}, "n_components=2.5"),
         ({"embedding": "pca"}, "embedding='pca': use one of 'subspace', 'projection'"),
         ({"anchors": "random"}, "anchors='random'"),
-        ({"recover": "l3"}, "recover='l3'"),
         ({"refine": -1}, "refine=-1"),
         ({"tol": 0}, "tol=0"),
         ({"tol": "a"}, "tol='a'"),
@@ -427,7 +401,7 @@ def test_inverse_warns_of_negatives_and_returns_none(corpus):
         ({"verbose": "yes"}, "verbose='yes'"),
         ({"dirichlet": "mle"}, "dirichlet='mle'"),
         ({"anchors": None}, "anchors=None"),
-        ({"anchors": [2.5]}, "Anchor 2.5: a word, a list of words or a dict"),
+        ({"anchors": [2.5]}, "Anchor 2.5: expected a word, a list of words or a dict"),
         ({"anchors": [{3: "a"}]}, "Anchor 3: strength 'a' must be"),
         ({"vocabulary": 5}, "vocabulary=5"),
         ({"vocabulary": "words"}, "vocabulary='words'"),
@@ -435,8 +409,8 @@ def test_inverse_warns_of_negatives_and_returns_none(corpus):
         ({"n_splits": 4}, "n_splits=4"),
         ({"vocabulary": ["a"]}, "vocabulary has 1 words"),
         ({"n_components": 900}, "n_components=900: 2000 documents with .* words support at most"),
-        ({"min_df": 1999}, "0 words are frequent enough"),
-        ({"anchors": list(range(11))}, "n_components=10: 11 anchors are given"),
+        ({"min_df": 1999}, "frequent enough to be anchors; there are 0"),
+        ({"anchors": list(range(11))}, "n_components=10: expected at most one anchor for each topic; 11 are given"),
     ],
 )
 def test_bad_parameters(corpus, parameters, message):
@@ -445,7 +419,7 @@ def test_bad_parameters(corpus, parameters, message):
 
 
 def test_linear_programs_are_for_some_candidates_only(corpus, monkeypatch):
-    monkeypatch.setattr(_anchors, "MOST_LONERS", 400)
+    monkeypatch.setattr(_anchors, "MAX_LP_CANDIDATES", 400)
     with pytest.raises(LatentiaError, match="at most 400 candidate words"):
         AnchorTopics(10, anchors="lp", min_df=1).fit(corpus.counts)
 
@@ -473,7 +447,7 @@ def test_tf_idf_and_random_states(corpus):
 
 def test_bad_data(corpus):
     x = corpus.counts.toarray().astype(float)
-    with pytest.raises(LatentiaError, match="None of the 5 documents"):
+    with pytest.raises(LatentiaError, match="none of the 5 has two"):
         AnchorTopics(2).fit(np.zeros((5, 4)))
     with pytest.raises(LatentiaError, match="empty"):
         AnchorTopics(2).fit(Blocks.from_array(np.empty((0, 4))))
@@ -538,7 +512,7 @@ def test_dropped_documents_and_fractions_are_said(corpus):
         (-np.eye(3), "nonnegative"),
         (np.array([[1, 2.0], [0, 1]]), "not symmetric"),
         (np.eye(1), "n_components=2: Q of 1 words"),
-        ([["a", "b"], ["c", "d"]], "no matrix of numbers"),
+        ([["a", "b"], ["c", "d"]], "Expected a matrix of numbers"),
         (np.zeros((3, 3)), "is zero"),
         (np.empty((0, 0)), "square"),
     ],

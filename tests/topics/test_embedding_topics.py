@@ -135,7 +135,7 @@ def test_a_report_of_texts_and_embeddings(data, model, tmp_path):
     ("arguments", "said"),
     [
         (lambda data: (data.texts,), "There are no embeddings"),
-        (lambda data: (data.texts, data.embeddings[:5]), "same rows, in the same order"),
+        (lambda data: (data.texts, data.embeddings[:5]), "the same rows in the same order"),
         (lambda data: (data.texts, data.embeddings[:, 0]), "embeddings"),
         (lambda data: (data.texts, np.where(data.embeddings > 3, np.nan, data.embeddings)), "NaN"),
         (lambda data: (Blocks.from_array(data.counts),), "second part"),
@@ -148,7 +148,7 @@ def test_what_cannot_be_fitted_says_why(data, arguments, said):
 
 
 def test_embeddings_of_another_width(data, model):
-    with pytest.raises(LatentiaError, match="3 columns and those of the fit 12"):
+    with pytest.raises(LatentiaError, match="embeddings of 12 columns, as in the fit; they have 3"):
         model.predict(None, data.embeddings[:, :3])
 
 
@@ -181,7 +181,7 @@ def test_a_package_that_is_missing_is_named(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "model2vec", None)
     with pytest.raises(MissingExtraError, match="embeddings"):
         EmbeddingTopics(4, embedder="model2vec:some/model").fit(data.texts)
-    with pytest.raises(LatentiaError, match="a row for each text"):
+    with pytest.raises(LatentiaError, match="a row for each of 800 texts"):
         EmbeddingTopics(4, embedder=lambda texts: np.ones(3)).fit(data.texts)
 
 
@@ -196,5 +196,5 @@ def test_names_are_those_of_a_function(data, model):
     names = model.name_topics(namer, data.texts, shares, n_words=3, n_documents=2)
     assert names == [word.upper() for word in model.top_words(1)[:, 0]]
     assert asked[1][0] == data.texts[shares[:, 1].argmax()]
-    with pytest.raises(LatentiaError, match="shares has the shape"):
+    with pytest.raises(LatentiaError, match="shares: expected a row for each of 3 texts"):
         model.name_topics(namer, data.texts[:3], shares)

@@ -7,9 +7,9 @@ from scipy import sparse
 from latentia.datasets import planted
 from latentia.metrics import recovery_errors
 from latentia.moments import Cooccurrence
-from latentia.passes import Blocks, RowGroups
+from latentia.passes import Blocks, Folds
 from latentia.topics import AnchorTopics, _embedding
-from latentia.topics._pooled import NoisyPoints, pooled_vertices, sharpened_vertices
+from latentia.topics._pooled import NoisyPoints, find_pooled_vertices, sharpen_vertices
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_noise_is_its_formula(n_jobs):
     rng = np.random.default_rng(0)
     x = rng.poisson(1.0, (40, 12)) + np.eye(40, 12, dtype=int)
     test, values = rng.standard_normal((12, 70)), rng.random(66)
-    q = Cooccurrence(Blocks.from_array(x, block_rows=16), dealt=RowGroups(4), n_jobs=n_jobs)
+    q = Cooccurrence(Blocks.from_array(x, block_rows=16), folds=Folds(4), n_jobs=n_jobs)
     products, noise, _ = q.noisy_pass(test, values)
     expected = noise_as_written(x[x.sum(axis=1) > 1], test[:, :66], test[:, :66] * values)
     np.testing.assert_allclose(noise, expected, rtol=1e-10)
@@ -97,7 +97,7 @@ def test_noise_is_its_formula(n_jobs):
 def test_copies_of_documents_do_not_lower_the_noise(few):
     copies = sparse.csr_array(sparse.vstack([few] * 4))
     leaders = np.arange(copies.shape[0]) % few.shape[0]
-    once, often = sketches(few, 8), sketches(copies, 8, dealt=RowGroups(4, 0, 1, leaders))
+    once, often = sketches(few, 8), sketches(copies, 8, folds=Folds(4, 0, 1, leaders))
     assert often.noise == pytest.approx(once.noise, rel=1e-2)
 
 
@@ -126,8 +126,8 @@ def noisy_points(sigma, seed=0):
 def test_sharpened_vertices_are_as_near_as_the_noise_allows():
     for sigma, most in ((0.001, 0.03), (0.3, 0.5)):
         points, true = noisy_points(sigma)
-        inner = pooled_vertices(points, 5)
-        sharp = sharpened_vertices(points, inner, np.ones(5, bool))
+        inner = find_pooled_vertices(points, 5)
+        sharp = sharpen_vertices(points, inner, np.ones(5, bool))
         of_inner, of_sharp = (np.linalg.norm(found[:, None] - true, axis=2).min(axis=0) for found in (inner, sharp))
         assert of_sharp.max() < most
         if sigma < 0.01:
@@ -137,19 +137,21 @@ def test_sharpened_vertices_are_as_near_as_the_noise_allows():
 def test_known_vertices_stay_and_the_rank_is_the_limit():
     points, true = noisy_points(0.05)
     start = true[:2]
-    assert len(pooled_vertices(points, 9, start=start)) == 3
-    fixed = sharpened_vertices(points, np.vstack([start, pooled_vertices(points, 3, start=start)]), np.arange(5) >= 2)
+    assert len(find_pooled_vertices(points, 9, start=start)) == 3
+    fixed = sharpen_vertices(
+        points, np.vstack([start, find_pooled_vertices(points, 3, start=start)]), np.arange(5) >= 2
+    )
     assert (fixed[:2] == start).all()
     assert np.linalg.norm(fixed[2:, None] - true[2:], axis=2).min(axis=0).max() < 0.3
     flat = NoisyPoints(points.measured[:, :3], points.shrunk[:, :3], points.weights, points.noise)
-    assert len(pooled_vertices(flat, 9)) == 3
+    assert len(find_pooled_vertices(flat, 9)) == 3
 
 
 def test_a_point_less_moves_pooled_vertices_little():
     points, _ = noisy_points(0.5)
-    whole = pooled_vertices(points, 5)
+    whole = find_pooled_vertices(points, 5)
     for lost in np.argmax(points.shrunk, axis=0):
         kept = np.arange(len(points.shrunk)) != lost
         part = NoisyPoints(*(each[kept] for each in (points.measured, points.shrunk, points.weights, points.noise)))
-        moved = np.linalg.norm(whole[:, None] - pooled_vertices(part, 5), axis=2).min(axis=1)
+        moved = np.linalg.norm(whole[:, None] - find_pooled_vertices(part, 5), axis=2).min(axis=1)
         assert moved.max() < 0.3

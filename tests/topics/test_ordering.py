@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.passes import Blocks, RowGroups
-from latentia.topics._ordering import own_order
+from latentia.passes import Blocks, Folds
+from latentia.topics._ordering import canonical_order
 
 
 def read(block):
@@ -19,43 +19,43 @@ def counts():
 
 @pytest.fixture
 def order(counts):
-    return own_order(Blocks.from_array(counts, block_rows=7), read, 10_000)
+    return canonical_order(Blocks.from_array(counts, block_rows=7), read, 10_000)
 
 
 def test_another_order_of_rows_and_columns_gives_the_same_table(counts, order):
     rng = np.random.default_rng(2)
     moved = counts[rng.permutation(60)][:, rng.permutation(40)]
-    other = own_order(Blocks.from_array(moved), read, 10_000)
+    other = canonical_order(Blocks.from_array(moved), read, 10_000)
     np.testing.assert_array_equal(other.blocks.table().toarray(), order.blocks.table().toarray())
 
 
 def test_columns_and_rows_are_found_again(counts, order):
     table = order.blocks.table()
     np.testing.assert_array_equal(table.toarray(), counts.toarray()[order.rows][:, order.columns])
-    np.testing.assert_array_equal(order.restored_table(table).toarray(), counts.toarray()[order.rows])
+    np.testing.assert_array_equal(order.restore_table(table).toarray(), counts.toarray()[order.rows])
     totals = counts.sum(axis=0)
-    np.testing.assert_array_equal(order.restored(order.arranged(totals)), totals)
+    np.testing.assert_array_equal(order.restore(order.arrange(totals)), totals)
 
 
 def test_rows_keep_their_groups(order):
     copies = np.arange(60) // 2 * 2
-    for dealt in (RowGroups(4, 3, 5), RowGroups(4, 3, 1, copies)):
-        np.testing.assert_array_equal(order.dealt(dealt).of(np.arange(60)), dealt.of(order.rows))
-    one = order.group((0, 2), order.dealt(RowGroups(4, 3)))
+    for folds in (Folds(4, 3, 5), Folds(4, 3, 1, copies)):
+        np.testing.assert_array_equal(order.folds(folds).of(np.arange(60)), folds.of(order.rows))
+    one = order.group((0, 2), order.folds(Folds(4, 3)))
     assert one.blocks.n_rows == 30
-    assert order.whole(RowGroups(4, 3)).n == 1
+    assert order.merge_groups(Folds(4, 3)).n == 1
 
 
 def test_selected_rows_are_known_by_their_numbers_in_the_source(counts):
-    dealt = RowGroups(2, 5)
-    half = own_order(Blocks.from_array(counts).group([1], dealt), read, 10_000)
-    assert set(half.rows) == set(np.flatnonzero(dealt.of(np.arange(60)) == 1))
+    folds = Folds(2, 5)
+    half = canonical_order(Blocks.from_array(counts).group([1], folds), read, 10_000)
+    assert set(half.rows) == set(np.flatnonzero(folds.of(np.arange(60)) == 1))
 
 
 def test_large_tables_stay_as_they_came(counts):
     blocks = Blocks.from_array(counts)
-    order = own_order(blocks, read, 100)
+    order = canonical_order(blocks, read, 100)
     assert order.blocks is blocks
     assert order.rows is None
     np.testing.assert_array_equal(order.columns, np.arange(40))
-    assert order.dealt(RowGroups(4)) == order.whole(RowGroups(4)) == RowGroups(4)
+    assert order.folds(Folds(4)) == order.merge_groups(Folds(4)) == Folds(4)

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 
 from latentia.exceptions import LatentiaError
-from latentia.topics.periods import periods_of
+from latentia.topics.periods import assign_periods
 
 
 def test_years_stand_for_themselves_while_they_are_few() -> None:
-    found = periods_of(["1990", 1992, None, "1990", float("nan"), " "])
+    found = assign_periods(["1990", 1992, None, "1990", float("nan"), " "])
     assert found.labels == ["1990", "1992"]
     assert found.of_rows.tolist() == [0, 1, -1, 0, -1, -1]
     assert found.places.tolist() == [1990, 1992]
 
 
 def test_many_numbers_are_put_into_round_widths() -> None:
-    years = periods_of(list(range(1900, 2000)))
+    years = assign_periods(list(range(1900, 2000)))
     assert years.labels[0] == "1900 to 1904"
     assert len(years.labels) == 20
-    shares = periods_of(np.linspace(0, 1, 101).tolist())
+    shares = assign_periods(np.linspace(0, 1, 101).tolist())
     assert shares.labels[:2] == ["0 to 0.05", "0.05 to 0.1"]
-    assert periods_of(list(range(1900, 2000)), "decade").labels[-1] == "1990 to 1999"
-    assert periods_of([1.0, 2.0, 3.0], 2).labels == ["0 to 1", "2 to 3"]
+    assert assign_periods(list(range(1900, 2000)), "decade").labels[-1] == "1990 to 1999"
+    assert assign_periods([1.0, 2.0, 3.0], 2).labels == ["0 to 1", "2 to 3"]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_many_numbers_are_put_into_round_widths() -> None:
     ],
 )  # fmt: skip
 def test_dates_in_many_forms(times: list[object], labels: list[str] | None, unit: str) -> None:
-    found = periods_of(times)
+    found = assign_periods(times)
     assert found.unit == unit
     assert labels is None or found.labels == labels
 
@@ -55,7 +55,7 @@ def test_dates_in_many_forms(times: list[object], labels: list[str] | None, unit
     ],
 )  # fmt: skip
 def test_units(unit: str, label: str) -> None:
-    found = periods_of(["2024-05-31"], unit)
+    found = assign_periods(["2024-05-31"], unit)
     assert found.labels == [label]
     assert found.places[0] == pytest.approx(2024.41, abs=0.01)
 
@@ -64,7 +64,7 @@ def test_units(unit: str, label: str) -> None:
     ("times", "period", "words"),
     [
         (["3/4/2020", "5/6/2020"], None, "may name the day or the month first"),
-        (["2020-01-01", "soon"], None, "document 2 is 'soon'"),
+        (["2020-01-01", "soon"], None, "document 2; it is 'soon'"),
         (["2020-01-01", "1/2/20"], None, "document 2"),
         ([None, ""], None, "None of the documents has a time"),
         (["2020-01-01"], 5.0, "one of day"),
@@ -74,7 +74,7 @@ def test_units(unit: str, label: str) -> None:
 )
 def test_times_that_cannot_be_used(times: list[object], period: object, words: str) -> None:
     with pytest.raises(LatentiaError, match=words):
-        periods_of(times, period)  # type: ignore[arg-type]
+        assign_periods(times, period)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_times_that_cannot_be_used(times: list[object], period: object, words: s
     ],
 )  # fmt: skip
 def test_periods_are_counted_in_their_unit(times: list[object], unit: str, numbers: list[int], axis: list[str]) -> None:
-    found = periods_of(times, unit)
+    found = assign_periods(times, unit)
     assert found.numbers is not None
     assert found.numbers.tolist() == numbers
     assert found.axis == axis

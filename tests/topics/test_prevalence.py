@@ -15,7 +15,7 @@ from latentia.metrics import match_components
 from latentia.report._effects import effects_lines
 from latentia.report._prevalence import prevalence_figures
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from latentia.topics.prevalence import _wilson, groups_of
+from latentia.topics.prevalence import _wilson_interval, assign_groups
 
 N, K = 1500, 6
 
@@ -72,7 +72,7 @@ def test_nothing_is_clear_of_topics_that_are_not_supported(fitted, trend) -> Non
     assert not found.difference.clear.any()
     effects = unmeasured.effects(counts, "~ year", {"year": year})
     assert list(effects.not_supported) == list(range(K))
-    assert "Not shown are" in effects_lines("~ year", effects, ["a"] * K)[-2]
+    assert "without support by the evidence left out: see" in effects_lines("~ year", effects, ["a"] * K)[-2]
 
 
 def test_groups_are_compared_with_all_others(fitted, trend) -> None:
@@ -143,7 +143,7 @@ def test_one_group_and_empty_documents(fitted, trend) -> None:
 
 
 def test_groups_in_the_order_of_numbers() -> None:
-    of_rows, labels = groups_of([10, 9, "b", "a", None])
+    of_rows, labels = assign_groups([10, 9, "b", "a", None])
     assert labels == ["9", "10", "a", "b"]
     assert of_rows.tolist() == [1, 0, 3, 2, -1]
 
@@ -151,9 +151,9 @@ def test_groups_in_the_order_of_numbers() -> None:
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        (["a"] * 3, "1500 documents and 3 groups"),
+        (["a"] * 3, "each of 1500 documents; there are 3"),
         ([None] * N, "None of the documents has a group"),
-        (list(range(N)), "1,500 groups"),
+        (list(range(N)), "at most 200 groups; there are 1,500"),
     ],
 )
 def test_groups_that_cannot_be_used(groups, words, fitted, trend) -> None:
@@ -168,12 +168,14 @@ def test_level_is_checked(fitted, trend) -> None:
 
 def test_bounds_of_a_share_that_is_cut_to_zero_are_as_wide_as_its_error() -> None:
     zero, middle, error = np.zeros((1, 1)), np.full((1, 1), 0.3), 0.045
-    found = _wilson(zero, zero, np.full((1, 1), error**2))
+    found = _wilson_interval(zero, zero, np.full((1, 1), error**2))
     assert found.low[0, 0] == 0
     assert found.high[0, 0] == pytest.approx(error, rel=0.01)
-    found = _wilson(1 - zero, 1 - zero, np.full((1, 1), error**2))
+    found = _wilson_interval(1 - zero, 1 - zero, np.full((1, 1), error**2))
     assert found.low[0, 0] == pytest.approx(1 - error, rel=0.01)
-    wide = _wilson(middle, middle, np.full((1, 1), error**2))  # Where the error is small beside it nothing changes.
+    wide = _wilson_interval(
+        middle, middle, np.full((1, 1), error**2)
+    )  # Where the error is small beside it nothing changes.
     assert wide.high[0, 0] - wide.low[0, 0] == pytest.approx(2 * error, rel=0.02)
 
 

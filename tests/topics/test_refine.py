@@ -51,13 +51,13 @@ def test_topics_depend_on_no_seed_and_no_order(corpus, kind, n_topics):
 def test_fewer_topics_than_there_are_come_from_a_search(corpus, monkeypatch):
     """Joining some of more topics leaves likelier ones than starting with too few."""
     found = AnchorTopics(7, n_splits=0).fit(corpus.counts)
-    monkeypatch.setattr(_refine, "_MORE", 1.0)
+    monkeypatch.setattr(_refine, "_CANDIDATES_PER_TOPIC", 1.0)
     plain = AnchorTopics(7, n_splits=0).fit(corpus.counts)
     assert found.refinement_[-1] > plain.refinement_[-1]
 
 
 def test_large_counts_that_are_not_whole_are_searched_in_part_and_held_in_files(corpus, model, monkeypatch):
-    for name, value in (("_SEARCHED", 100_000), ("LARGE", 1000)):
+    for name, value in (("_MAX_SEARCH_WORK", 100_000), ("LARGE", 1000)):
         monkeypatch.setattr(_refine, name, value)
     halves = corpus.counts * 0.5
     with config_context(working_memory=3), pytest.warns(NonIntegerCountWarning):
@@ -84,7 +84,7 @@ def test_large_corpora_are_sampled_in_fewer_sweeps_and_then_in_part(corpus, esti
     theorem, whole = error(refine=0), error()
     monkeypatch.setattr(_refine, "LARGE", 10_000)
     assert error() < min(theorem, 1.15 * whole)
-    monkeypatch.setattr(_refine, "MOST_OCCURRENCES", 60_000)
+    monkeypatch.setattr(_refine, "MAX_OCCURRENCES", 60_000)
     assert error() <= theorem
 
 
@@ -107,14 +107,14 @@ def test_refined_lda_is_better_and_holds_a_given_dirichlet_sum(corpus):
 
 @pytest.mark.parametrize("estimator", [AnchorTopics(7), SpectralLDA(7), AnchorTopics(7, refine=3)], ids=str)
 def test_parts_are_refined_as_the_whole_is(corpus, estimator, monkeypatch):
-    refined, ways = _refine.Refiner.refined, []
+    refined, ways = _refine.Refiner.refine_groups, []
 
     def recording(self, groups, starts):
         result = refined(self, groups, starts)
         ways.append(result.way)
         return result
 
-    monkeypatch.setattr(_refine.Refiner, "refined", recording)
+    monkeypatch.setattr(_refine.Refiner, "refine_groups", recording)
     estimator.fit(corpus.counts)
     assert len(ways) >= 3  # all documents and two halves
     assert set(ways) == {ways[0]}
@@ -122,6 +122,6 @@ def test_parts_are_refined_as_the_whole_is(corpus, estimator, monkeypatch):
 
 def test_short_documents_are_not_refined_away_from_the_truth():
     corpus = planted.topic_corpus(10_000, n_topics=20, n_words=2000, length=15, random_state=5)
-    sampled, theorem = (AnchorTopics(20, n_splits=0, refine=refine).fit(corpus.counts) for refine in ("auto", 0))
-    errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (sampled, theorem)]
+    posterior, theorem = (AnchorTopics(20, n_splits=0, refine=refine).fit(corpus.counts) for refine in ("auto", 0))
+    errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (posterior, theorem)]
     assert errors[0] < errors[1]

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from latentia.metrics import nearest_distances
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from latentia.topics._repeated import repeated_spectrum
-from latentia.topics.single_topic import _unneeded
+from latentia.topics._cross_validation import cross_validated_spectrum
+from latentia.topics.single_topic import _find_redundant_topics
 
 
 def corpus(n: int, k: int, seed: int = 0, v: int = 500) -> tuple[sparse.csr_array, np.ndarray]:
@@ -47,7 +47,7 @@ def test_topics_left_out_are_seen_beside_tails(tailed):
 
 def test_spectrum_has_what_both_halves_have():
     counts, _ = corpus(2000, 4, seed=1)
-    spectrum = repeated_spectrum([counts[:1000], counts[1000:]], float(counts.sum() / 2000), 10)
+    spectrum = cross_validated_spectrum([counts[:1000], counts[1000:]], float(counts.sum() / 2000), 10)
     assert (np.diff(spectrum) <= 0).all()
     assert spectrum[0] == pytest.approx(1, abs=0.1)
     assert spectrum[3] > 10 * np.abs(spectrum[4:]).max()
@@ -56,9 +56,9 @@ def test_spectrum_has_what_both_halves_have():
 def test_nothing_is_known_without_pairs_of_words_in_both_halves():
     counts, _ = corpus(400, 2, seed=2)
     empty = sparse.csr_array(counts.shape)
-    assert np.isinf(repeated_spectrum([counts, empty], 40.0, 5)).all()
+    assert np.isinf(cross_validated_spectrum([counts, empty], 40.0, 5)).all()
     frequent = counts[:, np.argsort(-counts.sum(axis=0))[:3]]
-    assert (repeated_spectrum([frequent[:200], frequent[200:]], 40.0, 5)[3:] == 0).all()
+    assert (cross_validated_spectrum([frequent[:200], frequent[200:]], 40.0, 5)[3:] == 0).all()
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +106,9 @@ def test_few_long_documents_do_not_make_topics_idle(single):
     counts, topics = single
     rng = np.random.default_rng(4)
     long = rng.multinomial(20_000, topics[[0, 0, 1, 1]])
-    idle = _unneeded(sparse.csr_array(sparse.vstack([counts, long])), topics + 1e-6, np.full(5, 0.2))
+    idle = _find_redundant_topics(sparse.csr_array(sparse.vstack([counts, long])), topics + 1e-6, np.full(5, 0.2))
     assert not idle.any()
-    assert _unneeded(counts, np.vstack([topics, topics[[2, 2]]]) + 1e-6, np.full(7, 1 / 7)).sum() == 2
+    assert _find_redundant_topics(counts, np.vstack([topics, topics[[2, 2]]]) + 1e-6, np.full(7, 1 / 7)).sum() == 2
 
 
 def test_topics_without_words_of_their_own_ask_for_care(tailed):

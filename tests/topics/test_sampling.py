@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from latentia.datasets import planted
 from latentia.metrics import recovery_errors
 from latentia.topics import AnchorTopics, SpectralLDA, _sampling
-from latentia.topics._sampling import can_be_sampled, document_keys, mean_proportions, sample_topics
+from latentia.topics._sampling import document_keys, is_samplable, mean_proportions, sample_topics
 
 
 def shared_words(n_documents, n_topics=6, n_words=300, background=0.4, seed=0):
@@ -30,7 +30,7 @@ def corpus():
 
 def test_averages_are_those_of_all_assignments(monkeypatch):
     """One document of six words and two topics, with priors that are held: the posterior mean of the counts by enumeration."""
-    monkeypatch.setattr(_sampling, "_LEARNED_FROM", 10**9)
+    monkeypatch.setattr(_sampling, "_LEARNING_STARTS_AT", 10**9)
     monkeypatch.setattr(_sampling, "_N_GROUPS", 1)  # One document is in one group: the others are empty.
     table = sparse.csr_array(np.array([[3.0, 2.0, 1.0]]))
     words, alpha, beta = [0, 0, 0, 1, 1, 2], 0.1, _sampling._BETA
@@ -95,7 +95,7 @@ def test_kinds_of_documents_tell_topics_apart_that_meet_often(monkeypatch):
     counts = sparse.csr_array(rng.multinomial(60, proportions @ topics).astype(float))
     errors = []
     for n_kinds in (1, 32):
-        monkeypatch.setattr(_sampling, "_MOST_KINDS", n_kinds)
+        monkeypatch.setattr(_sampling, "_MAX_KINDS", n_kinds)
         chain = sample_topics(counts, 0.999 * topics + 0.001 / 300, burn_in=40, n_averaged=40)
         errors.append(recovery_errors(chain.topics, topics).mean())
     assert errors[1] < 0.92 * errors[0]
@@ -120,5 +120,5 @@ def test_proportions_are_posterior_means():
 
 
 def test_counts_that_are_not_whole_are_swept():
-    assert not can_be_sampled(sparse.csr_array(np.array([[0.5, 2.0]])))
-    assert can_be_sampled(sparse.csr_array(np.array([[1.0, 2.0]])))
+    assert not is_samplable(sparse.csr_array(np.array([[0.5, 2.0]])))
+    assert is_samplable(sparse.csr_array(np.array([[1.0, 2.0]])))

@@ -8,9 +8,9 @@ from latentia.evidence import Check
 from latentia.exceptions import LatentiaError
 from latentia.metrics import npmi_coherence, split_tokens
 from latentia.metrics.coherence import npmi_of_words
-from latentia.passes import Blocks, RowGroups
+from latentia.passes import Blocks, Folds
 from latentia.topics import AnchorTopics, SingleTopicModel
-from latentia.topics._prediction import other_documents, prediction_checks
+from latentia.topics._prediction import prediction_checks, select_unseen_documents
 from latentia.topics.race import race_on_hidden_words
 
 
@@ -56,8 +56,8 @@ def test_all_topics_are_needed_where_they_predict(model):
 
 def gain(per_share, noise=0.3):
     """The line on topics that gain so much with a half and with three quarters of the documents."""
-    rows, groups = Blocks.from_array(short_texts(2, 2000)), RowGroups(4, 0)
-    others = other_documents(rows, groups, refined=True)
+    rows, groups = Blocks.from_array(short_texts(2, 2000)), Folds(4, 0)
+    others = select_unseen_documents(rows, groups, refined=True)
     rng = np.random.default_rng(3)
     frequencies = np.full(800, 1 / 800)
 

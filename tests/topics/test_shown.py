@@ -7,7 +7,7 @@ from scipy import sparse
 import latentia
 from latentia.metrics import npmi_coherence, other_topics
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from latentia.topics._shown import ordered_words
+from latentia.topics.display_words import order_words
 
 
 def two_themes(n=2000, rng=None):
@@ -36,7 +36,7 @@ def test_words_of_one_theme_come_first():
     table, rng = two_themes(), np.random.default_rng(1)
     mixed = topics() * rng.uniform(0.8, 1.2, (2, 60))  # whose most probable words are of both themes
     mixed /= mixed.sum(axis=1, keepdims=True)
-    order = ordered_words(mixed, other_topics(mixed, np.full(2, 0.5)), table)
+    order = order_words(mixed, other_topics(mixed, np.full(2, 0.5)), table)
     assert len({word // 20 for word in order[0, :10]}) == 1
     assert set(order[1, :10]) <= set(range(40, 60))
     held_out = two_themes(rng=np.random.default_rng(2))
@@ -48,7 +48,7 @@ def test_without_documents_the_order_is_that_of_lift():
     mixed = topics() * np.random.default_rng(1).uniform(0.8, 1.2, (2, 60))
     others = other_topics(mixed, np.full(2, 0.5))
     for table in (sparse.csr_array((0, 60)), sparse.csr_array((5, 60)), sparse.csr_array(np.eye(60))):
-        order = ordered_words(mixed, others, table)
+        order = order_words(mixed, others, table)
         assert (np.diff(np.take_along_axis(mixed, order, axis=1)[:, :20]) <= 0).all()
 
 

@@ -128,7 +128,7 @@ def test_document_table(model, table):
     named = model.set_output(transform="default").document_table(table[:2], names=["one", "other"])
     assert list(named.index) == ["one", "other"]
     assert list(AnchorTopics(2, n_splits=0, refine=0).fit(table.to_numpy()).document_table(counts).index) == [0, 1]
-    with pytest.raises(LatentiaError, match="names has 1 entries"):
+    with pytest.raises(LatentiaError, match="names: expected one for each of 2 documents; there are 1"):
         model.document_table(table[:2], names=["one"])
 
 
@@ -162,8 +162,8 @@ def test_topics_of_a_word(model):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("wordaab", "Spelt nearly the same: .*wordaa"),
-        ("zzz", "none of the model's 200 words\\.$"),
+        ("wordaab", "Similar words: .*wordaa"),
+        ("zzz", "not in the vocabulary \\(200 words\\)\\.$"),
         (200, "columns are 0 to 199"),
         (-1, "columns are 0 to 199"),
         ([], "no words were given"),
@@ -177,7 +177,7 @@ def test_an_unknown_word(model, word, message):
 def test_words_by_column_only(table):
     model = SpectralLDA(3, n_splits=0, refine=0).fit(table.to_numpy())
     assert len(model.find_topics(5)) == 3
-    with pytest.raises(LatentiaError, match="by column only"):
+    with pytest.raises(LatentiaError, match="knows columns only"):
         model.find_topics("wordaa")
 
 

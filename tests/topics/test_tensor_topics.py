@@ -216,7 +216,7 @@ def test_too_few_topics_are_not_taken_for_sure_ones(model):
 @pytest.mark.parametrize("model", MODELS)
 def test_bad_input(model, single):
     counts = single.counts[:200].toarray()
-    with pytest.raises(LatentiaError, match="None of the 5 documents has two words"):
+    with pytest.raises(LatentiaError, match="none of the 5 has two"):
         model(2).fit(np.eye(5))
     with pytest.raises(LatentiaError, match="0 of 40 documents have three words or more"):
         model(2).fit(np.tile(np.eye(4) + np.eye(4, k=1), (10, 1)))
@@ -240,7 +240,7 @@ def test_bad_input(model, single):
 
 @pytest.mark.parametrize("alpha0", [0, -1.0, np.inf, np.nan, "a", True])
 def test_alpha0_must_be_positive(single, alpha0):
-    with pytest.raises(LatentiaError, match=f"alpha0={alpha0!r}: a number of at least 1e-06"):
+    with pytest.raises(LatentiaError, match=f"alpha0={alpha0!r}: expected a number of at least 1e-06"):
         SpectralLDA(2, alpha0=alpha0).fit(single.counts)
 
 

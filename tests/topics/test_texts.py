@@ -119,19 +119,19 @@ def test_texts_are_counted_once_for_all_numbers_of_topics(texts):
 def test_words_of_the_columns_are_those_that_are_counted(texts):
     words = [spelt(i) for i in range(60)]
     assert AnchorTopics(3, vocabulary=words, n_splits=0).fit(texts).n_features_in_ == 60
-    with pytest.raises(LatentiaError, match="both given"):
+    with pytest.raises(LatentiaError, match="both are given"):
         AnchorTopics(3, vocabulary=words, vectorizer=CountVectorizer()).fit(texts)
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("one text", "A single text"),
+        ("one text", "got a single text"),
         ([["red", "apple"]] * 9, "lists of words"),
         (["red apple", None] * 9, "Text 1 is missing"),
-        (["今天天气很好我们去公园散步"] * 9, "Segment them first"),
-        (["the", "of and"] * 9, "no words are left of 18 texts"),
-        (iter(["red"]), "read once only"),
+        (["今天天气很好我们去公园散步"] * 9, "Segment them by"),
+        (["the", "of and"] * 9, "no words remain of 18 texts"),
+        (iter(["red"]), "can be read only once"),
     ],
 )
 @every
@@ -143,7 +143,7 @@ def test_what_is_nearly_texts_is_refused(model, wrong, message):
 def test_a_table_with_texts_says_what_to_give():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"body": ["red apple", "blue pear"] * 9, "year": range(18)})
-    with pytest.raises(LatentiaError, match=r"give the column itself, table\['body'\]"):
+    with pytest.raises(LatentiaError, match=r"Give the column, table\['body'\]"):
         AnchorTopics(2).fit(table[["body"]])
     with pytest.raises(LatentiaError, match="column 'body'.* one column of a data frame"):
         AnchorTopics(2).fit(table)
@@ -151,7 +151,7 @@ def test_a_table_with_texts_says_what_to_give():
 
 def test_a_vectorizer_that_is_none():
     for wrong in ("english", CountVectorizer, 3):
-        with pytest.raises(LatentiaError, match="a vectorizer of texts is needed"):
+        with pytest.raises(LatentiaError, match="expected a vectorizer of texts"):
             AnchorTopics(2, vectorizer=wrong).fit(["red apple"])
 
 

@@ -15,7 +15,7 @@ from latentia import LatentiaError
 from latentia.datasets import Texts
 from latentia.exceptions import MissingExtraError
 from latentia.words import WordVectorizer, check_texts, languages, stop_words, texts_of
-from latentia.words.vectorizer import _lemma_of
+from latentia.words.vectorizer import _make_lemmatizer
 
 
 def words(text, language=None, **parameters):
@@ -120,7 +120,7 @@ def test_it_does_what_scikit_learn_expects():
         ({"min_df": 2.5}, "min_df=2.5"),
         ({"max_df": True}, "max_df=True"),
         ({"max_features": 0}, "max_features=0"),
-        ({"ngram_range": (2, 1)}, "least first"),
+        ({"ngram_range": (2, 1)}, "smaller one first"),
         ({"ngram_range": 2}, "ngram_range=2"),
         ({"vocabulary": "abc"}, "vocabulary='abc'"),
     ],
@@ -132,7 +132,7 @@ def test_wrong_parameters(parameters, message):
 
 
 def test_no_words_left():
-    with pytest.raises(LatentiaError, match="no words are left of 2 texts"):
+    with pytest.raises(LatentiaError, match="no words remain of 2 texts"):
         WordVectorizer().fit(["the", "of and"])
 
 
@@ -158,10 +158,10 @@ WITH_BLANKS = {
 
 @pytest.mark.parametrize("text", WITHOUT_BLANKS.values(), ids=WITHOUT_BLANKS)
 def test_texts_without_blanks_are_refused_with_advice(text):
-    with pytest.raises(LatentiaError, match="Segment them first: vectorizer=WordVectorizer"):
+    with pytest.raises(LatentiaError, match="Segment them by vectorizer=WordVectorizer"):
         WordVectorizer(None).fit([text] * 3)
     fitted = WordVectorizer(None).fit(["some words", "other words"])
-    with pytest.raises(LatentiaError, match="Segment them first"):
+    with pytest.raises(LatentiaError, match="Segment them by"):
         fitted.transform([text])
 
 
@@ -194,13 +194,13 @@ def test_tables_are_no_texts():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("one text", "A single text, 'one text'"),
+        ("one text", "got a single text, 'one text'"),
         ([["red", "apple"], ["pear"]], "lists of words"),
         (["one", None], "Text 1 is missing"),
-        ([None, float("nan"), "one"], "Text 0 is missing, and 1 more are no texts"),
+        ([None, float("nan"), "one"], "Text 0 is missing, and 1 more are not texts"),
         (["one", 5], "Text 1 is 5, a int"),
-        ([b"one"], "decode them first"),
-        (iter(["one"]), "can be read once only"),
+        ([b"one"], "Decode them first"),
+        (iter(["one"]), "can be read only once"),
     ],
 )
 def test_what_is_nearly_texts_is_refused(wrong, message):
@@ -215,7 +215,7 @@ def test_a_table_of_one_column_names_the_column():
 
 
 def test_no_texts():
-    with pytest.raises(LatentiaError, match="There are no texts"):
+    with pytest.raises(LatentiaError, match="Expected texts"):
         check_texts([])
 
 
@@ -235,7 +235,7 @@ def test_lemmas_and_segments_by_other_packages(monkeypatch):
             raise ValueError("Unsupported language: zh")
         return forms.get(word, word)
 
-    _lemma_of.cache_clear()
+    _make_lemmatizer.cache_clear()
     monkeypatch.setitem(sys.modules, "simplemma", SimpleNamespace(lemmatize=lemmatize))
     assert words("Houses, houses in Paris went b2b", "english", lemmas=True) == [
         "house",
@@ -244,9 +244,9 @@ def test_lemmas_and_segments_by_other_packages(monkeypatch):
         "went",
         "b2b",
     ]
-    with pytest.raises(LatentiaError, match="no lemmas of these languages"):
+    with pytest.raises(LatentiaError, match="no lemmas for these languages"):
         words("a", "chinese", lemmas=True, stop_words=["a"])
-    _lemma_of.cache_clear()
+    _make_lemmatizer.cache_clear()
 
     def pairs(text, locale):
         return [text[i : i + 2] for i in range(0, len(text), 2)]
@@ -261,7 +261,7 @@ def test_lemmas_and_segments_by_other_packages(monkeypatch):
 
 def test_missing_packages_are_named(monkeypatch):
     for package, option in (("simplemma", "lemmas"), ("icu4py.breakers", "segment")):
-        _lemma_of.cache_clear()
+        _make_lemmatizer.cache_clear()
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(MissingExtraError, match="text"):
             words("a house", **{option: True})

@@ -1,4 +1,4 @@
-"""Command line: one subcommand a family."""
+"""Command line with one subcommand per family."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from typing import NoReturn
 __all__ = ["main"]
 
 _UNSAFE = "_numba_unpickle", "_raw_object_cache_notify", "_raw_object_cache_getbuffer", "__del__"
-"""Functions that are called from outside of Python, where an exception is forgotten, or crashes the process as in what
-compiled functions call when they return arrays."""
-INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C ends
+"""Functions called from outside Python, where an exception is lost or crashes the process, as when compiled functions return
+arrays."""
+INTERRUPTED = 130  # exit code of shells after Ctrl-C
 
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it with a line on standard error and exit code 130."""
-    # While modules are loaded, which takes seconds, nothing has to be cleaned up, and some modules would catch an exception.
+    # Loading modules takes seconds and leaves nothing to clean up; some modules would catch an exception.
     signal.signal(signal.SIGINT, _leave)
     from .commands import run
 
     with contextlib.ExitStack() as around:
-        # While the interpreter is taken down all is done.
+        # When the interpreter shuts down, all work is done.
         around.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)
-        run(lambda: _ready(around))
+        run(lambda: _prepare(around))
 
 
-def _ready(around: contextlib.ExitStack) -> None:
-    """The modules of a command are there, and it begins."""
-    from ._compiling import announced
+def _prepare(around: contextlib.ExitStack) -> None:
+    """Prepare for interrupts and compilation once the modules of a command are loaded."""
+    from ._compiling import announce_compiling
 
     signal.signal(signal.SIGINT, _stop)
-    around.enter_context(announced(_say_compiling))
+    around.enter_context(announce_compiling(_say_compiling))
 
 
 def _say_compiling() -> None:
-    """On standard error, above a bar of progress if there is one."""
-    print("note: compiling for this computer, up to a minute; kept for later runs.", file=sys.stderr, flush=True)
+    """Print a note on standard error, above any progress bar."""
+    print(
+        "note: compiling for this computer takes up to a minute; later runs start at once.", file=sys.stderr, flush=True
+    )
 
 
 def _leave(*_: object) -> None:
@@ -48,24 +50,24 @@ def _leave(*_: object) -> None:
 
 
 def _stop(_: int, frame: FrameType | None) -> None:
-    """Leave every block of code, so that files in progress are removed; after a function of `_UNSAFE`, not within."""
-    safe = _outside(frame)
+    """Exit through every block, so that unfinished files are removed; inside a function of `_UNSAFE`, wait for its end."""
+    safe = _find_safe_frame(frame)
     if safe is not frame and safe is not None:
         safe.f_trace = _leave_blocks
-        sys.settrace(lambda *_: None)  # or the trace of that frame is not called
+        sys.settrace(lambda *_: None)  # Without a global trace that of the frame is not called.
         return
     _leave_blocks()
 
 
 def _leave_blocks(*_: object) -> NoReturn:
     sys.settrace(None)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C does not keep them from it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # A second Ctrl-C must not stop the clean-up.
     _say_interrupted()
     sys.exit(INTERRUPTED)
 
 
-def _outside(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame that no function of `_UNSAFE` has called."""
+def _find_safe_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame outside the functions of `_UNSAFE`."""
     safe = frame
     while frame is not None:
         if frame.f_code.co_name in _UNSAFE:

@@ -7,23 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .._terminal import say
 from ..contrastive import BackgroundPCA
-from ..datasets.tables import Table, Wanted, listed
+from ..datasets.tables import ColumnChoice, Table, list_names
 from ..exceptions import LatentiaError
 from ..report.background import FILES, summarize_background
 from ..summaries import Summary
+from ..system.terminal import say
 from ._run import Run
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import (
     MISSING,
     announce,
-    described,
+    describe_source,
     labels_of,
-    quoted,
+    quote_names,
     read_numbers,
     read_table,
-    scaled_rows,
+    scale_rows,
     scaling,
 )  # fmt: skip
 
@@ -43,28 +43,28 @@ def contrast_background(
     """Find directions along which cases vary more than controls, and write tables, a model and a report."""
     sizes = parse_sizes(k or "2", _NOUN)
     run.results(background, *FILES)
-    results, how = run.results(source, *FILES), run.reading(missing, MISSING)
-    cases = read_numbers(source, columns, ignore, 2, "a contrast needs two or more", how)
-    controls = _read_controls(background, cases, how)
+    results, options = run.results(source, *FILES), run.reading(missing, MISSING)
+    cases = read_numbers(source, columns, ignore, 2, "a contrast needs two or more", options)
+    controls = _read_controls(background, cases, options)
     files = cases.source, controls.source
     sizes[0] = min(sizes[0] or 2, len(cases.columns)) if k is None else sizes[0]
-    sizes = sizes.up_to(len(cases.columns), f"{files[0]}: {len(cases.columns)} columns")
+    sizes = sizes.limit_to(len(cases.columns), f"{files[0]}: {len(cases.columns)} columns")
     reading: dict[str, Any] = {"columns": list(cases.columns)}
     if scale is not False:
         reading |= scaling(cases.values)
         say("Columns are scaled by the cases: directions and errors are in standard deviations.")
-    tables = [scaled_rows(table.values, reading) for table in (cases, controls)]
+    tables = [scale_rows(table.values, reading) for table in (cases, controls)]
     parameters = {name: value for name, value in run.parameters.items() if name in ("n_jobs", "verbose", "n_splits")}
 
-    def fit(size: int | None, **more: Any) -> BackgroundPCA:
-        return BackgroundPCA(size or 2, **parameters | more).fit(*tables)
+    def fit(size: int | None, **overrides: Any) -> BackgroundPCA:
+        return BackgroundPCA(size or 2, **parameters | overrides).fit(*tables)
 
     def summarize(model: BackgroundPCA, _: Any) -> Summary:
         summary = summarize_background(
             model, tables[0], columns=cases.columns, row_labels=labels_of(cases), files=files,
             scaling=(reading["subtracted"], reading["divided_by"]) if "divided_by" in reading else None,
         )  # fmt: skip
-        return replace(summary, source=", ".join(map(described, (cases, controls))))
+        return replace(summary, source=", ".join(map(describe_source, (cases, controls))))
 
     summary = learn(
         results, " and ".join(files), sizes, fit, summarize, reading=reading,
@@ -74,22 +74,24 @@ def contrast_background(
 
 
 def _measure(model: BackgroundPCA) -> dict[str, float]:
-    """Measure what grows with the number of directions."""
+    """Measure the share of variance, which grows with the number of directions."""
     return {"share of variance": float(model.explained_variance_ratio_.sum())}
 
 
-def _read_controls(path: Path, cases: Table, how: ReadOptions) -> Table:
-    """Read the columns of the cases by their names, in whatever order the file has them."""
+def _read_controls(path: Path, cases: Table, options: ReadOptions) -> Table:
+    """Read the columns of the cases by name, in any order."""
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         lacking = [name for name in cases.columns if name not in kinds]
         if lacking:
             raise LatentiaError(
-                f"expected the columns of {cases.source}; it lacks {listed(lacking)}. Leave them out of both with "
-                f"--ignore {quoted(lacking)}.",
+                f"expected the columns of {cases.source}; it lacks {list_names(lacking)}. Leave them out of both with "
+                f"--ignore {quote_names(lacking)}.",
                 source=path,
             )
-        return Wanted(cases.columns, names=True)
+        return ColumnChoice(cases.columns, names=True)
 
-    how = how if cases.reading is None else replace(how, asked=how.asked.like(cases.reading.kept))
-    return announce(read_table(path, choose, how))
+    options = (
+        options if cases.reading is None else replace(options, asked=options.asked.like(cases.reading.model_settings))
+    )
+    return announce(read_table(path, choose, options))

@@ -1,4 +1,4 @@
-"""Effects of the columns of a table on components, on the command line: options, and what they ask for."""
+"""Effects of table columns on components: the command's options and their preparation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..datasets import tables
-from ..datasets.tables import Wanted
+from ..datasets.tables import ColumnChoice
 from ..effects import Effects
 from ..effects.design import design_of
 from ..effects.formulas import CheckedFormula, check_formula
@@ -21,53 +21,53 @@ from ._shared import ReadOptions
 Measure = Callable[[Any, Any], tuple[str, Effects] | None]
 
 
-def effects_of(
-    columns: Mapping[str, Sequence[str]], n_rows: int, formula: str | None, cluster: str | None, without: str = ""
+def prepare_effects(
+    columns: Mapping[str, Sequence[str]], n_rows: int, formula: str | None, cluster: str | None, no_columns: str = ""
 ) -> Measure:
-    """What measures the effects of columns on the components of a model, given it and its rows.
+    """Return a function that measures the effects of columns on the components of a model.
 
-    The columns can be used: an error before any fit otherwise; ``without`` is what it says where there are none.
+    Problems of the formula or the columns raise before any fit; ``no_columns`` is the message if there are no columns.
     """
     if formula is None:
         if cluster is not None:
-            raise LatentiaError("--cluster: belongs to --effects FORMULA.")
+            raise LatentiaError("--cluster needs --effects FORMULA.")
         return lambda model, rows: None
-    if not columns and without:
-        raise LatentiaError(f"--effects '{formula}': {without}")
-    table = {name: _typed(values) for name, values in columns.items()}
-    with _about(formula):
+    if not columns and no_columns:
+        raise LatentiaError(f"--effects '{formula}': {no_columns}")
+    table = {name: _parse_cells(values) for name, values in columns.items()}
+    with _name_formula(formula):
         design_of(formula, table, n_rows)
     if cluster is not None and cluster not in table:
-        raise LatentiaError(f"--cluster {cluster}: there is no such column. There are {', '.join(table)}.")
+        raise LatentiaError(f"--cluster {cluster}: no such column. There are {', '.join(table)}.")
     return lambda model, rows: (formula, model.effects(rows, formula, table, cluster=cluster))
 
 
 def check_effects(formula: str | None) -> None:
-    """Raise for a formula that cannot be read, or without the package that reads it, before a file is read."""
+    """Raise for a formula with an error, or without the package that reads formulas, before any file is read."""
     if formula is not None:
-        with _about(formula):
+        with _name_formula(formula):
             check_formula(formula)
 
 
 @dataclass(frozen=True)
 class Covariates:
-    """Cells of the columns that a formula and clusters are of, empty where there is no value, and the lines they stand in."""
+    """Cells of the columns of a formula and its clusters, empty where missing, with their lines in the file."""
 
     columns: dict[str, list[str]]
     lines: Sequence[int]
 
     @classmethod
     def read(cls, path: Path, formula: str | None, cluster: str | None, reading: ReadOptions) -> Covariates:
-        """Those that the options name, of all rows of a file."""
+        """Read the columns that the options name, for all rows of a file."""
         if formula is None:
             return cls({}, [])
-        with _about(formula):
+        with _name_formula(formula):
             names = CheckedFormula(formula).columns
         names += [] if cluster is None or cluster in names else [cluster]
 
-        def choose(kinds: Mapping[str, str]) -> Wanted:
+        def choose(kinds: Mapping[str, str]) -> ColumnChoice:
             tables.check_columns(path, kinds, f"--effects '{formula}'", names)
-            return Wanted(texts=names)
+            return ColumnChoice(texts=names)
 
         table = tables.read_table(
             path,
@@ -80,15 +80,15 @@ class Covariates:
         )
         return cls(table.texts, table.rows)
 
-    def of_rows(self, lines: Sequence[int]) -> dict[str, list[str]]:
-        """The cells of some rows."""
+    def select_rows(self, lines: Sequence[int]) -> dict[str, list[str]]:
+        """Return the cells of the rows at these lines."""
         places = np.searchsorted(self.lines, lines)
         return {name: [cells[i] for i in places] for name, cells in self.columns.items()}
 
 
 @contextmanager
-def _about(formula: str) -> Iterator[None]:
-    """Errors of a formula name the option."""
+def _name_formula(formula: str) -> Iterator[None]:
+    """Add the option to the errors of a formula."""
     try:
         yield
     except MissingExtraError:
@@ -97,8 +97,8 @@ def _about(formula: str) -> Iterator[None]:
         raise LatentiaError(f"--effects '{formula}': {error.message}") from error
 
 
-def _typed(values: Sequence[str]) -> Sequence[Any]:
-    """Numbers, NaN for blanks, where all entries of a column are numbers; else the texts."""
+def _parse_cells(values: Sequence[str]) -> Sequence[Any]:
+    """Convert a column of numbers to floats, with NaN for blanks; return other columns unchanged."""
     try:
         return [float(value) if value.strip() else np.nan for value in values]
     except ValueError:

@@ -1,4 +1,4 @@
-"""``latentia nmf --exact``: a small table of whole numbers and fractions, factored exactly, with a certificate."""
+"""``latentia nmf --exact``: factor a small table of whole numbers and fractions exactly, with a certificate."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from .._terminal import say
 from ..exceptions import LatentiaError
 from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
 from ..report.parts import count
+from ..system.terminal import say
 from ._json import plain
 from ._results import Results
-from ._shared import ReadOptions, named, write_csv
-from ._tables import Wanted, check_columns, read_table, split_names
+from ._shared import ReadOptions, name_source, write_csv
+from ._tables import ColumnChoice, check_columns, read_table, split_names
 
 FILES = ("A.csv", "W.csv", "certificate.json")
-_MOST_CELLS = 10_000
+_MAX_CELLS = 10_000
 _AUTO = "auto"
 
 
@@ -28,41 +28,42 @@ def factor_exactly(
     results: Results,
     k: str,
     budget: float,
-    how: ReadOptions,
+    read_options: ReadOptions,
     *,
     columns: str | None = None,
     ignore: str | None = None,
     names: str | None = None,
 ) -> dict[str, Any]:
-    """Read a table, look for an exact factorization of ``k`` components, or of the fewest, and write what was found."""
+    """Read a table, search an exact factorization with ``k`` components, or with the fewest, and write the result."""
     source = results.source
     if k != _AUTO and not (k.isdecimal() and int(k) > 0):
         raise LatentiaError(f"-k {k!r}: with --exact give one number of components, or auto for the fewest.")
-    table = read_table(source, lambda kinds: _wanted(source, kinds, columns, ignore, names), how)
+    table = read_table(source, lambda kinds: _choose_columns(source, kinds, columns, ignore, names), read_options)
     cells = [name for name in table.texts if name != names]
     rows = [str(name) for name in table.texts[names]] if names else [str(number) for number in table.rows]
-    if len(rows) * len(cells) > _MOST_CELLS:
+    if len(rows) * len(cells) > _MAX_CELLS:
         raise LatentiaError(
-            f"{len(rows):,} rows of {len(cells):,} columns; up to {_MOST_CELLS:,} cells can be factored exactly.",
+            f"expected at most {_MAX_CELLS:,} cells for an exact factorization; found {len(rows):,} rows of {len(cells):,} "
+            "columns.",
             source=source,
         )
     M = [[str(table.texts[name][i]).strip() for name in cells] for i in range(len(rows))]
     say(f"{table.source}: {count(len(rows), 'row')} of {count(len(cells), 'column')} of exact numbers.")
     if all(_is_number(name) for name in cells):
         say(
-            f"The first line was taken for names of columns: {', '.join(cells[:5])}. If it has numbers, put names above it.",
+            f"The first line was read as names of columns: {', '.join(cells[:5])}. If it holds data, put names above it.",
         )
-    with named(table.source):
-        found = nonnegative_rank(M, budget) if k == _AUTO else exact_nmf(M, int(k), budget)
-    certificate = _certificate(found)
+    with name_source(table.source):
+        result = nonnegative_rank(M, budget) if k == _AUTO else exact_nmf(M, int(k), budget)
+    certificate = _build_certificate(result)
     certificate |= {"matrix": M, "rows": rows, "columns": cells}
-    factors = found.factorization if isinstance(found, RankBounds) else found
+    factors = result.factorization if isinstance(result, RankBounds) else result
 
     def write(folder: Path) -> None:
         if isinstance(factors, Factorization):
             components = [f"component {i}" for i in range(factors.r)]
-            write_csv(folder / "A.csv", ["row", *components], _lines(rows, factors.A))
-            write_csv(folder / "W.csv", ["component", *cells], _lines(range(factors.r), factors.W))
+            write_csv(folder / "A.csv", ["row", *components], _format_rows(rows, factors.A))
+            write_csv(folder / "W.csv", ["component", *cells], _format_rows(range(factors.r), factors.W))
         text = json.dumps(certificate, indent=1, ensure_ascii=False)
         (folder / "certificate.json").write_text(text + "\n", encoding="utf-8")
 
@@ -83,57 +84,58 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _wanted(
+def _choose_columns(
     source: Path, kinds: Mapping[str, str], columns: str | None, ignore: str | None, names: str | None
-) -> Wanted:
-    """All cells as they stand in the file: numbers of a table would be rounded."""
+) -> ColumnChoice:
+    """Choose columns and read their cells as text, since numbers would be rounded."""
     chosen, left_out = split_names(columns), split_names(ignore) or []
     check_columns(source, kinds, "--columns", chosen or ())
     check_columns(source, kinds, "--ignore", left_out)
     check_columns(source, kinds, "--names", [] if names is None else [names])
-    used = [name for name in (chosen or kinds) if name not in left_out and name != names]
-    if not used:
-        raise LatentiaError("no columns are left to factor.", source=source)
-    return Wanted([], [*used, *([] if names is None else [names])])
+    chosen_columns = [name for name in (chosen or kinds) if name not in left_out and name != names]
+    if not chosen_columns:
+        raise LatentiaError("no columns remain to be factored.", source=source)
+    return ColumnChoice([], [*chosen_columns, *([] if names is None else [names])])
 
 
-def _lines(heads: Any, values: np.ndarray) -> list[list[str]]:
+def _format_rows(heads: Any, values: np.ndarray) -> list[list[str]]:
     return [[str(head), *map(str, row)] for head, row in zip(heads, values, strict=True)]
 
 
-def _certificate(found: Factorization | Impossible | Undecided | RankBounds) -> dict[str, Any]:
-    """What was found, as plain values."""
-    if isinstance(found, RankBounds):
-        verified = found.verify()
-        exactly = f"The nonnegative rank is {found.lower}"
-        between = f"The nonnegative rank is between {found.lower} and {found.upper}"
-        proof = found.proof
-        says = f"{exactly if found.exact else between}: both bounds {_checked(verified, 'were')}."
-        says += f" Fewer than {found.lower} are impossible: {proof.reason}" if proof else ""
+def _build_certificate(result: Factorization | Impossible | Undecided | RankBounds) -> dict[str, Any]:
+    """Build the certificate of a result from plain values."""
+    if isinstance(result, RankBounds):
+        verified = result.verify()
+        rank_text = f"The nonnegative rank is {result.lower}"
+        bounds_text = f"The nonnegative rank is between {result.lower} and {result.upper}"
+        proof = result.proof
+        sentence = f"{rank_text if result.exact else bounds_text}: both bounds {_describe_check(verified, 'were')}."
+        sentence += f" Fewer than {result.lower} are impossible: {proof.reason}" if proof else ""
         return {
-            "result": "rank" if found.exact else "bounds", "lower": found.lower, "upper": found.upper, "verified": verified,
-            "says": says, "reason": proof.reason if proof else "", "proof": plain(proof.proof) if proof else None,
+            "result": "rank" if result.exact else "bounds", "lower": result.lower, "upper": result.upper, "verified": verified,
+            "says": sentence, "reason": proof.reason if proof else "", "proof": plain(proof.proof) if proof else None,
         }  # fmt: skip
-    if isinstance(found, Factorization):
-        verified = found.verify()
+    if isinstance(result, Factorization):
+        verified = result.verify()
         return {
-            "result": "factorization", "r": found.r, "verified": verified,
-            "says": f"M = A W exactly, with {count(found.r, 'component')}: the product {_checked(verified)}.",
+            "result": "factorization", "r": result.r, "verified": verified,
+            "says": f"M = A W exactly, with {count(result.r, 'component')}: the product {_describe_check(verified)}.",
         }  # fmt: skip
-    if isinstance(found, Impossible):
-        verified = found.verify()
+    if isinstance(result, Impossible):
+        verified = result.verify()
         return {
-            "result": "impossible", "r": found.r, "verified": verified, "reason": found.reason,
-            "says": f"Impossible with {count(found.r, 'component')}, and the proof {_checked(verified)}. {found.reason}",
-            "proof": plain(found.proof),
+            "result": "impossible", "r": result.r, "verified": verified, "reason": result.reason,
+            "says": f"Impossible with {count(result.r, 'component')}, and the proof {_describe_check(verified)}. "
+            f"{result.reason}",
+            "proof": plain(result.proof),
         }  # fmt: skip
     return {
-        "result": "undecided", "r": found.r, "lower": found.lower, "upper": found.upper, "residual": found.residual,
-        "reason": found.reason,
-        "says": f"Undecided with {count(found.r, 'component')}: the nonnegative rank is between {found.lower} and "
-        f"{found.upper}. {found.reason}",
+        "result": "undecided", "r": result.r, "lower": result.lower, "upper": result.upper, "residual": result.residual,
+        "reason": result.reason,
+        "says": f"Undecided with {count(result.r, 'component')}: the nonnegative rank is between {result.lower} and "
+        f"{result.upper}. {result.reason}",
     }  # fmt: skip
 
 
-def _checked(verified: bool, was: str = "was") -> str:
-    return f"{was} checked in exact numbers" if verified else "failed its check: please report this"
+def _describe_check(verified: bool, verb: str = "was") -> str:
+    return f"{verb} checked in exact numbers" if verified else "failed its check: please report this"

@@ -1,4 +1,4 @@
-"""``--json``: a summary for programs, in place of what is printed for people."""
+"""``--json``: a summary for programs instead of the printed text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ JSON = "--json"
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: records by their fields, fractions and paths as texts, and NaN and infinity as null."""
-    if hasattr(value, "tolist"):  # of NumPy
+    """Convert a value for JSON: records to dicts of their fields, fractions and paths to text, NaN and infinity to null."""
+    if hasattr(value, "tolist"):  # A NumPy array or number.
         value = value.tolist()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {"kind": type(value).__name__} | {
-            one.name: getattr(value, one.name) for one in dataclasses.fields(value)
+            field.name: getattr(value, field.name) for field in dataclasses.fields(value)
         }
     elif hasattr(value, "_asdict"):
         value = {"kind": type(value).__name__} | value._asdict()

@@ -9,27 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets.tables import Table, Wanted, check_columns, listed, numeric_columns
+from ..datasets.tables import ColumnChoice, Table, check_columns, list_names, numeric_columns
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture
 from ..summaries import Summary
 from ._run import Run
 from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
-from ._tables import announce, described, keeps, labels_of, read_table, split_names
+from ._tables import announce, describe_source, labels_of, missing_setting, read_table, split_names
 
 FILES = "labels.csv", "means.csv", "columns.csv"
-_LEAST = 3  # columns, so that there are three views
-_MOST_CATEGORIES = 50  # of a column that is used without being named
+_MIN_COLUMNS = 3  # one for each of three views
+_MAX_CATEGORIES = 50  # Columns with more categories are used only if --columns names them.
 
 
 def mixture_of_kinds(
     run: Run, source: Path, k: str, columns: str | None, ignore: str | None, missing: str | None, refine: Any
 ) -> dict[str, Any]:
-    """Learn components of numbers and categories, and write tables, a model and a report."""
-    results, how = run.results(source, *FILES), run.reading(missing, ("drop", "keep"))
-    table, codes = _read_kinds(source, split_names(columns), split_names(ignore) or [], how)
+    """Fit a mixture of numbers and categories, and write tables, a model and a report."""
+    results, read_options = run.results(source, *FILES), run.reading(missing, ("drop", "keep"))
+    table, codes = _read_kinds(source, split_names(columns), split_names(ignore) or [], read_options)
     texts = [name for name in table.texts if name not in codes]
-    kept = {"columns": [*table.columns, *codes], "categories": texts, "codes": codes} | keeps(missing)
+    reading = {"columns": [*table.columns, *codes], "categories": texts, "codes": codes} | missing_setting(missing)
     frame, sizes = frame_of(table), parse_sizes(k, "components")
     options: dict[str, Any] = {"distribution": "mixed", "refine": refine, **run.parameters}
     quiet = options | {"verbose": False}
@@ -39,7 +39,7 @@ def mixture_of_kinds(
         kinds = model.kinds or {}
         words = {"gaussian": "numbers", "categorical": "categories", "poisson": "counts"}
         groups = {words[kind]: [name for name in kinds if kinds[name] == kind] for kind in words}
-        lines = [f"Columns as {word}: {listed(names, 10)}" for word, names in groups.items() if names]
+        lines = [f"Columns as {word}: {list_names(names, 10)}" for word, names in groups.items() if names]
         return replace(summary, lines=(*summary.lines, *lines))
 
     def compare() -> Comparison:
@@ -52,14 +52,14 @@ def mixture_of_kinds(
         )  # fmt: skip
 
     return learn(
-        results, table.source, sizes.up_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
-        lambda size: MultiViewMixture(int(size or 1), **options).fit(frame), summarize, reading=kept,
-        described=described(table), compare=compare,
+        results, table.source, sizes.limit_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
+        lambda size: MultiViewMixture(int(size or 1), **options).fit(frame), summarize, reading=reading,
+        description=describe_source(table), compare=compare,
     )  # fmt: skip
 
 
 def frame_of(table: Table) -> Any:
-    """Return the columns of numbers and those of texts as one data frame; an empty text is missing."""
+    """Join the columns of numbers and texts to one data frame; an empty text is missing."""
     import polars as pl
 
     numbers = {name: table.values[:, i] for i, name in enumerate(table.columns)}
@@ -69,40 +69,40 @@ def frame_of(table: Table) -> Any:
     )
 
 
-def read_same_kinds(source: Path, kept: Mapping[str, Any], how: ReadOptions) -> Table:
+def read_same_kinds(source: Path, reading: Mapping[str, Any], read_options: ReadOptions) -> Table:
     """Read other rows with the columns of a model of several kinds."""
-    numbers, texts = list(kept["columns"]), list(kept["categories"])
+    numbers, texts = list(reading["columns"]), list(reading["categories"])
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         check_columns(source, kinds, None, [*numbers, *texts])
-        return Wanted(numbers, texts, names=True)
+        return ColumnChoice(numbers, texts, names=True)
 
-    table = read_table(source, choose, how, other="")
-    return _announce(_as_categories(table, list(kept["codes"])))
+    table = read_table(source, choose, read_options, option="")
+    return _announce(_as_categories(table, list(reading["codes"])))
 
 
 def _read_kinds(
-    source: Path, columns: Sequence[str] | None, ignore: Sequence[str], how: ReadOptions
+    source: Path, columns: Sequence[str] | None, ignore: Sequence[str], read_options: ReadOptions
 ) -> tuple[Table, list[str]]:
-    """Read the columns that are named, or all that hold numbers or few different texts, and list numbers of two values."""
+    """Read the named columns, or all with numbers or few different texts, and list the numbers with two values."""
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         named = [name for name in columns or kinds if name not in ignore]
         check_columns(source, kinds, "--columns", columns or ())
         check_columns(source, kinds, "--ignore", ignore)
         texts = [name for name in named if kinds[name] in ("text", "two")]
         chosen = [name for name in named if name not in texts and (columns or kinds[name] != "apart")]
         numbers = numeric_columns(source, kinds, chosen, (), 0, "", "--columns") if chosen else []
-        return Wanted(numbers, texts, names=True)
+        return ColumnChoice(numbers, texts, names=True)
 
-    table = read_table(source, choose, how)
+    table = read_table(source, choose, read_options)
     n_values = [len(np.unique(column[~np.isnan(column)])) for column in table.values.T]
     codes = [name for name, n in zip(table.columns, n_values, strict=True) if n <= 2]
     table = _as_categories(table, codes)
     texts = {name: cells for name, cells in table.texts.items() if columns or _has_categories(cells)}
     left_out = [*table.left_out, *(name for name in table.texts if name not in texts)]
-    if len(texts) + len(table.columns) < _LEAST:
-        names = listed([*table.columns, *texts], 10) or "none"
+    if len(texts) + len(table.columns) < _MIN_COLUMNS:
+        names = list_names([*table.columns, *texts], 10) or "none"
         raise LatentiaError(
             f"expected three or more columns of numbers or categories, found {names}. Name others with --columns.",
             source=source,
@@ -111,7 +111,7 @@ def _read_kinds(
 
 
 def _as_categories(table: Table, codes: Sequence[str]) -> Table:
-    """Return the table with some columns of numbers, such as 0 and 1, among the texts."""
+    """Move some columns of numbers, such as 0 and 1, to the texts of a table."""
     is_code = np.isin(table.columns, codes)
     cells = {
         name: ["" if np.isnan(cell) else f"{cell:g}" for cell in table.values[:, table.columns.index(name)]]
@@ -127,5 +127,5 @@ def _announce(table: Table) -> Table:
 
 
 def _has_categories(cells: Sequence[str]) -> bool:
-    """Return True where a text stands for few different things, and not for a row each."""
-    return len(set(cells)) <= min(_MOST_CATEGORIES, len(cells) // 5)
+    """Return True if a column of texts has few different values."""
+    return len(set(cells)) <= min(_MAX_CATEGORIES, len(cells) // 5)

@@ -1,6 +1,7 @@
-"""What the shell calls: a command, whose options follow from its signature and from what its docstring says of them.
+"""Commands for the shell, with options from the signature and docstring of a function.
 
-Both are read from the text of its module, which is imported when the command runs: help and a wrong option wait for nothing.
+Both are read from the source text of the module, which is imported only when the command runs: help and errors about options
+appear at once.
 """
 
 from __future__ import annotations
@@ -30,36 +31,35 @@ _OPTIONS = {
     "n_features": None,
     "n_jobs": "--jobs",
     "n_labels": None,
-    "n_partitions": "--partitions",
     "random_state": "--seed",
     "size": "--patch",
     "zero_based": "--zero-based/--one-based",
     "labels_zero_based": "--labels-zero-based/--labels-one-based",
 }
-"""What commands call the parameters of estimators and readers, None if they set them themselves; other options have the name
-of the parameter."""
+"""Options for the parameters of estimators and readers, None if the command sets the parameter itself; other options have the
+name of the parameter."""
 _VALUES = {("cache", False): "--no-cache", ("classes", True): "--fit logistic", ("classes", False): "--fit regression"}
-"""What stands for parameters with a value where it is not their option with that value."""
+"""Options for parameters with a given value, where these differ from the parameter's option with that value."""
 
 
 def check_jobs(jobs: int) -> int:
-    """A number of threads, if it is one."""
+    """Return a valid number of threads; raise for others."""
     if jobs == 0 or jobs < -1:
         raise LatentiaError(f"--jobs {jobs}: give a number of threads, or -1 for every core.")
     return jobs
 
 
 def steps_of(refine: str) -> int | str:
-    """A number of steps, or "auto"."""
+    """Parse a number of steps, or "auto"."""
     if refine == "auto":
         return refine
     if not re.fullmatch(r"\d{1,6}", refine):
-        raise LatentiaError(f"--refine {refine}: give a number of steps, 0 to keep to the theorem, or auto.")
+        raise LatentiaError(f"--refine {refine}: give a number of steps, 0 for the theorem's result, or auto.")
     return int(refine)
 
 
 def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise unless an option has one of its values."""
+    """Raise for a value that the option does not allow."""
     if value not in allowed:
         raise LatentiaError(f"{option} {value!r}: use one of {', '.join(allowed)}.")
 
@@ -68,21 +68,24 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {"refine": steps_of, "jobs": check_jo
 
 
 def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[..., Any]:
-    """The function of a command, with options for what its signature has; one that takes a `Run` first has those of it as well.
+    """Make the function of a command, with an option per parameter; a first parameter of type `Run` adds the common options.
 
-    Behind the colon of a parameter its docstring may give names of the option, choices in braces, bounds, and for an argument a
-    word in capitals; what has neither a default nor a name of an option is an argument too. ``ready`` is called when the
-    modules of the command are there, before it runs.
+    After the colon of a parameter the docstring may give names of the option, choices in braces, bounds, and a word in capitals
+    for an argument. A parameter without default and without option name is an argument too. ``ready`` is called when the
+    modules of the command are loaded, before it runs.
     """
     module = name.replace("-", "_")
-    given, says, own = _read(module, module)
-    of_all, _, of_several = _read("_run", "Run")
-    learns = given[0].annotation == "Run"
+    parameters, says, own_descriptions = _read_signature(module, module)
+    run_parameters, _, run_descriptions = _read_signature("_run", "Run")
+    learns = parameters[0].annotation == "Run"
     if learns:
-        of_all[0] = of_all[0].replace(default=Path(name))
-    asks = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
-    described = of_several | own
-    options = [_option(one, *described[one.name]) for one in (*given[learns:], *(of_all if learns else ()), asks)]
+        run_parameters[0] = run_parameters[0].replace(default=Path(name))
+    json_parameter = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
+    described = run_descriptions | own_descriptions
+    options = [
+        _make_option(parameter, *described[parameter.name])
+        for parameter in (*parameters[learns:], *(run_parameters if learns else ()), json_parameter)
+    ]
 
     def run(as_json: bool = False, **values: Any) -> Any:
         function = getattr(import_module(f".{module}", __package__), module)
@@ -92,21 +95,25 @@ def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[.
         with _standard_input(values), parameters_written(option_of):
             if record is None:
                 return function(**values)
-            asked = record(**{one.name: values.pop(one.name) for one in of_all})
-            with asked.placed():
+            asked = record(**{parameter.name: values.pop(parameter.name) for parameter in run_parameters})
+            with asked.apply_settings():
                 return function(asked, **values)
 
-    run.__name__, run.__doc__, run.__annotations__ = module, says, {one.name: one.annotation for one in options}
+    run.__name__, run.__doc__, run.__annotations__ = (
+        module,
+        says,
+        {parameter.name: parameter.annotation for parameter in options},
+    )
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return run
 
 
 @contextlib.contextmanager
 def _standard_input(values: dict[str, Any]) -> Iterator[None]:
-    """Put a copy of standard input in the place of ``-``, which every command can read as a file."""
+    """Replace ``-`` by a copy of standard input, which every command can read as a file."""
     piped = [name for name, value in values.items() if isinstance(value, Path) and str(value) == "-"]
     if len(piped) > 1:
-        raise LatentiaError("-: standard input can be read once; give a file for the other.")
+        raise LatentiaError("-: standard input can be read only once; give a file for the second source.")
     with contextlib.ExitStack() as around:
         if piped:
             formats = import_module("..passes.formats", __package__)
@@ -114,85 +121,90 @@ def _standard_input(values: dict[str, Any]) -> Iterator[None]:
         yield
 
 
-def _read(module: str, name: str) -> tuple[list[inspect.Parameter], str, dict[str, tuple[str, str]]]:
-    """Parameters of a function or fields of a record, what it does, and what is said of each."""
+def _read_signature(module: str, name: str) -> tuple[list[inspect.Parameter], str, dict[str, tuple[str, str]]]:
+    """Read the parameters of a function or the fields of a record, the summary line, and the descriptions."""
     spec: Any = find_spec(f".{module}", __package__)
     text = spec.loader.get_source(spec.name)
     if text is None:
         raise LatentiaError(
-            f"{spec.name} has no text, from which its options are read: install the package with its .py files."
+            f"{spec.name} has no source text to read its options from. Install the package with its .py files."
         )
-    found: Any = next(one for one in ast.parse(text).body if getattr(one, "name", None) == name)
-    if isinstance(found, ast.ClassDef):
-        fields = [one for one in found.body if isinstance(one, ast.AnnAssign)]
-        entries = [(ast.unparse(one.target), one.annotation, one.value) for one in fields]
+    definition: Any = next(node for node in ast.parse(text).body if getattr(node, "name", None) == name)
+    if isinstance(definition, ast.ClassDef):
+        fields = [node for node in definition.body if isinstance(node, ast.AnnAssign)]
+        entries = [(ast.unparse(node.target), node.annotation, node.value) for node in fields]
     else:
-        arguments, defaults = found.args.args + found.args.kwonlyargs, found.args.defaults + found.args.kw_defaults
+        arguments, defaults = (
+            definition.args.args + definition.args.kwonlyargs,
+            definition.args.defaults + definition.args.kw_defaults,
+        )
         values = [None] * (len(arguments) - len(defaults)) + defaults
-        entries = [(one.arg, one.annotation, value) for one, value in zip(arguments, values, strict=True)]
-    says, _, more = (ast.get_docstring(found) or "").partition("\n\nParameters\n")
-    return [_parameter(*one) for one in entries], says, _described(more)
+        entries = [(node.arg, node.annotation, value) for node, value in zip(arguments, values, strict=True)]
+    says, _, parameter_text = (ast.get_docstring(definition) or "").partition("\n\nParameters\n")
+    return [_make_parameter(*node) for node in entries], says, _parse_descriptions(parameter_text)
 
 
-def _parameter(name: str, kind: Any, value: Any) -> inspect.Parameter:
-    known = {"Path": Path, "Run": "Run"}
-    default = inspect.Parameter.empty if value is None else eval(ast.unparse(value), known)
+def _make_parameter(name: str, kind: Any, value: Any) -> inspect.Parameter:
+    namespace = {"Path": Path, "Run": "Run"}
+    default = inspect.Parameter.empty if value is None else eval(ast.unparse(value), namespace)
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=eval(ast.unparse(kind), known)
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=eval(ast.unparse(kind), namespace)
     )
 
 
-def _described(text: str) -> dict[str, tuple[str, str]]:
-    """Of each parameter of a docstring what stands behind its colon, and what is said of it."""
-    return {found[1]: (found[2] or "", " ".join(found[3].split())) for found in _ENTRY.finditer(text + "\n")}
+def _parse_descriptions(text: str) -> dict[str, tuple[str, str]]:
+    """Map each parameter of a docstring to the text after its colon and its description."""
+    return {entry[1]: (entry[2] or "", " ".join(entry[3].split())) for entry in _ENTRY.finditer(text + "\n")}
 
 
-def _option(parameter: inspect.Parameter, behind: str, text: str) -> inspect.Parameter:
-    """A parameter as typer takes it."""
-    name, kind, names, look = parameter.name, parameter.annotation, list[str](), dict[str, Any](help=text)
-    look["callback"] = _CHECKS.get(name)
-    for token in _TOKEN.findall(behind):
+def _make_option(parameter: inspect.Parameter, specification: str, text: str) -> inspect.Parameter:
+    """Convert a parameter to typer's form."""
+    name, kind, names, settings = parameter.name, parameter.annotation, list[str](), dict[str, Any](help=text)
+    settings["callback"] = _CHECKS.get(name)
+    for token in _TOKEN.findall(specification):
         bound = _BOUND.fullmatch(token)
         if token.startswith("-"):
             names.append(token)
         elif token.startswith("{"):
-            look["callback"] = _one_of(f"--{name.replace('_', '-')}", [one.strip() for one in token[1:-1].split(",")])
+            settings["callback"] = _make_choice_check(
+                f"--{name.replace('_', '-')}", [choice.strip() for choice in token[1:-1].split(",")]
+            )
         elif bound:
-            look["min" if bound[1] == ">" else "max"] = int(bound[2]) if bound[2].isdigit() else float(bound[2])
+            settings["min" if bound[1] == ">" else "max"] = int(bound[2]) if bound[2].isdigit() else float(bound[2])
         elif _WORD.fullmatch(token):
-            look["metavar"] = token
+            settings["metavar"] = token
         else:
             raise ValueError(f"{name} : {token}: no name of an option, choices in braces, bound, or word in capitals")
     if kind is bool and not names:
         names = [f"--{name.replace('_', '-')}"]
-    argues = not names and (parameter.default is parameter.empty or "metavar" in look)
-    info = typer.Argument(**look) if argues else typer.Option(*names, **look)
+    argues = not names and (parameter.default is parameter.empty or "metavar" in settings)
+    info = typer.Argument(**settings) if argues else typer.Option(*names, **settings)
     return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
 
 
-def _one_of(option: str, choices: list[str]) -> Callable[[Any], Any]:
-    def checked(value: Any) -> Any:
+def _make_choice_check(option: str, choices: list[str]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
         if value is not None:
             check_choice(option, value, choices)
         return value
 
-    return checked
+    return check
 
 
-def in_options(error: LatentiaError) -> str:
-    """What an error says, with the command's option instead of the parameter."""
-    name = _option_of(error.parameter) if error.parameter else None
+def render_error(error: LatentiaError) -> str:
+    """Return the message of an error with the command's option instead of the Python parameter."""
+    name = _find_option(error.parameter) if error.parameter else None
     if name is None:
         return error.message
-    said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
-    return error.compose(f"{name}{said}")
+    value_text = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
+    return error.compose(f"{name}{value_text}")
 
 
 def option_of(parameter: str, value: Any = None) -> str:
-    """Return what stands for a parameter of Python on the command line, with a value if there is one."""
-    name = _option_of(parameter) or parameter
+    """Return the option for a Python parameter, with its value if there is one."""
+    name = _find_option(parameter) or parameter
     return name if value is None else _VALUES.get((parameter, value), f"{name} {value}")
 
 
-def _option_of(parameter: str) -> str | None:
+def _find_option(parameter: str) -> str | None:
     return _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}")

@@ -1,4 +1,4 @@
-"""How ``--help`` groups the options of a command, and what it shows as their values."""
+"""Panels of options and placeholders of values in ``--help``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _ORDER = "Data", "Model", "Output", "Large data"
 _SIZES = "N|FROM:TO:STEP"
 
 
-def in_panels(command: Any) -> Any:
-    """The command, whose help has its options in four panels; those that are not listed here are of the model."""
+def group_options(command: Any) -> Any:
+    """Sort the options of a command into four panels for its help; options that are not listed belong to the model."""
     for option in command.params:
         if option.param_type_name == "option":
             option.rich_help_panel = _PANEL_OF.get(option.name, "Model")

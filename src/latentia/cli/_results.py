@@ -1,4 +1,4 @@
-"""The folder of a command's results: written whole or not at all, and never over a file that no command wrote."""
+"""Folder of a command's results: written completely or not at all, and never over a file that no command wrote."""
 
 from __future__ import annotations
 
@@ -13,41 +13,40 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, ClassVar
 
-from .._scratch import NO_LINKS, real_path, scratch_folder
 from ..exceptions import LatentiaError
+from ..system.scratch import NO_LINKS, real_path, scratch_folder
 
 MODEL_FILE = "model.npz"
 RESULT_FILE = "result.json"
 _MANIFEST = ".latentia.json"
 _PARTIAL = ".unfinished"
-_OWN_NAME = re.compile(r"[A-Za-z]+\.(bif|csv|html|json|npz|png)")
+_RESULT_NAME = re.compile(r"[A-Za-z]+\.(bif|csv|html|json|npz|png)")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_LONGEST_MANIFEST = 1 << 20
-_PIECE = 1 << 20
+_MAX_MANIFEST_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Results:
-    """Where the results of a command go, and how they are shown.
+    """The output folder of a command, and the options of its display.
 
-    The folder keeps a list of the files that a run wrote, with their SHA-256: a file is replaced or removed only where its
-    content is in the list. The model is the last to be moved into the folder, and so the step that counts; the list says until
-    the end which step that is.
+    The folder holds a list of the files of the last run with their SHA-256: a file is replaced or removed only if the list has
+    its content. The model is moved into the folder last, so its arrival completes the step; until then the list names the step.
 
     Attributes
     ----------
     out, source : Path
     files : tuple of str
-        Every file that the command may write besides those of all commands.
+        Files that the command may write besides those of every command.
     force : bool
-        Whether those of an earlier run are replaced.
+        Whether results of an earlier run are replaced.
     evidence : bool
-        Whether all checks are printed.
+        Whether all checks are printed, not only the decisive ones.
     progress : bool
     model : Path, optional
-        The model that is applied; then none is learned, and nothing is written besides ``files``.
+        The model that is applied. No model is learned then, and only ``files`` are written.
     step : str
-        What a change of a model is, where it must not be made twice: `is_done` says so after a run that was stopped.
+        Digest of a change to a model that must not be made twice; `is_done` finds it after an interrupted run.
     """
 
     out: Path
@@ -62,7 +61,7 @@ class Results:
     _ALWAYS: ClassVar = ("comparison.csv", "evidence.csv", MODEL_FILE, "report.html", RESULT_FILE)
 
     def check(self) -> None:
-        """Raise before any work where the results could not be written, or would replace what no run wrote."""
+        """Raise before any work if results cannot be written or would replace files of the user."""
         out = self.out
         with self._writing():
             if out.exists() and not out.is_dir():
@@ -75,7 +74,7 @@ class Results:
                 )
             written = self._written()
             out.parent.mkdir(parents=True, exist_ok=True)
-            for folder in (out.parent, out):  # The results are made in the first, and put into the second.
+            for folder in (out.parent, out):  # Results are built in the first and moved into the second.
                 if folder.exists():
                     with TemporaryFile(dir=folder):
                         pass
@@ -84,41 +83,41 @@ class Results:
         going = {real_path(out / name) for name in written}
         for path in (self.source, self.model):
             if path is not None and real_path(path) in going:
-                raise LatentiaError("is read, and would be replaced. Choose another folder with --out.", source=path)
+                raise LatentiaError("is an input and would be replaced. Choose another folder with --out.", source=path)
         if self.source.is_dir() and real_path(out).is_relative_to(real_path(self.source)):
-            raise LatentiaError(
-                f"--out {out}: lies in the folder {self.source}, which would be read again. Choose another."
-            )
+            raise LatentiaError(f"--out {out}: lies in the input folder {self.source}. Choose another.")
 
     def is_done(self) -> bool:
-        """Return True where an earlier run made this step and was stopped before it could say so."""
+        """Return True if an earlier run made this step and was interrupted before it could report it."""
         manifest, written = self._manifest(), self._written()
         done = manifest.get("step"), manifest.get("model")
         return bool(self.step) and done == (self.step, written.get(MODEL_FILE))
 
     def write(self, write: Callable[[Path], object]) -> list[str]:
-        """Write into a folder beside ``out`` and move the files over when all are there; returns their names."""
+        """Write into a folder beside ``out``, move the files over when all exist, and return their names."""
         out, partial = self.out, self.out
         try:
             with self._writing():
                 out.parent.mkdir(parents=True, exist_ok=True)
                 with scratch_folder(out.parent, f".{out.name}.", _PARTIAL) as scratch:
-                    partial = scratch / "results"  # It is beside the lock of the folder.
+                    partial = scratch / "results"  # The lock file lies beside it.
                     partial.mkdir()
                     write(partial)
                     return self._move(partial)
         except LatentiaError as error:
-            error.rename_source(partial, out)  # The files were to go there.
+            error.rename_source(partial, out)  # The user knows only the output folder.
             raise
 
     def _move(self, partial: Path) -> list[str]:
-        """Move new files over; the list of files is true of the folder at every moment."""
-        new = {file.name: _digest(file) for file in sorted(partial.iterdir())}
+        """Move new files over; the list of files is correct at every moment."""
+        new = {file.name: _hash_file(file) for file in sorted(partial.iterdir())}
         self.out.mkdir(exist_ok=True)
         old = self._written()
         self._refuse_foreign(sorted(new.keys() - old.keys()))
-        both = {name: sorted({*files}) for name in {**old, **new} if (files := _known(old.get(name), new.get(name)))}
-        self._put_manifest(partial, {"files": both, "step": self.step, "model": new.get(MODEL_FILE)})
+        digests_by_name = {
+            name: sorted({*files}) for name in {**old, **new} if (files := _drop_none(old.get(name), new.get(name)))
+        }
+        self._put_manifest(partial, {"files": digests_by_name, "step": self.step, "model": new.get(MODEL_FILE)})
         for name in old.keys() - new.keys():
             (self.out / name).unlink(missing_ok=True)
         for name in sorted(new, key=lambda name: (name == MODEL_FILE, name)):
@@ -131,41 +130,41 @@ class Results:
         os.replace(partial / _MANIFEST, self.out / _MANIFEST)
 
     def _refuse_foreign(self, names: list[str]) -> None:
-        """Raise where one of these is in the folder: no run wrote it, or it was changed since."""
+        """Raise if one of these files is in the folder: no run wrote it, or it was changed since."""
         foreign = [name for name in names if os.path.lexists(self.out / name)]
         if foreign:
             raise LatentiaError(
-                "would be replaced, and no earlier run wrote it as it is. Move it away, or choose "
-                "another folder with --out.",
+                "would be replaced, but was written or changed outside of latentia. Move it away, or choose another "
+                "folder with --out.",
                 source=self.out / foreign[0],
             )
 
     def _manifest(self) -> dict[str, Any]:
-        """Return the list of files of the last run, empty where there is none that can be read."""
+        """Return the list of files of the last run, empty if it is missing or unreadable."""
         try:
-            with open(self.out / _MANIFEST, "rb", opener=_without_links) as file:
-                manifest = json.loads(file.read(_LONGEST_MANIFEST))
+            with open(self.out / _MANIFEST, "rb", opener=_open_without_links) as file:
+                manifest = json.loads(file.read(_MAX_MANIFEST_BYTES))
         except (OSError, ValueError, RecursionError):
             return {}
         return manifest if isinstance(manifest, dict) else {}
 
     def _written(self) -> dict[str, str]:
-        """Return the files of the folder that an earlier run wrote, by their content, with their digests."""
-        files, found = self._manifest().get("files"), {}
+        """Return the files of the folder with the content that an earlier run wrote, with their digests."""
+        files, own_files = self._manifest().get("files"), {}
         for name, digests in files.items() if isinstance(files, dict) else ():
             path = self.out / name
-            known = isinstance(digests, list) and all(
-                isinstance(one, str) and _DIGEST.fullmatch(one) for one in digests
+            is_valid = isinstance(digests, list) and all(
+                isinstance(entry, str) and _DIGEST.fullmatch(entry) for entry in digests
             )
-            if known and _OWN_NAME.fullmatch(name) and path.is_file() and not path.is_symlink():
-                digest = _digest(path)
+            if is_valid and _RESULT_NAME.fullmatch(name) and path.is_file() and not path.is_symlink():
+                digest = _hash_file(path)
                 if digest in digests:
-                    found[name] = digest
-        return found
+                    own_files[name] = digest
+        return own_files
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Errors of the file system name the folder."""
+        """Add the folder to errors of the file system."""
         try:
             yield
         except OSError as error:
@@ -173,27 +172,27 @@ class Results:
 
 
 def step_of(action: str, source: Path) -> str:
-    """Return what tells a change of a model from others: what is done, and the content of the rows' files."""
+    """Return a digest that identifies a change of a model: the action and the content of the files of rows."""
     files = sorted(path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
-    if not all(path.is_file() for path in files):  # A pipe can be read once.
+    if not all(path.is_file() for path in files):  # A pipe can be read only once.
         return ""
     content = hashlib.sha256(action.encode())
     for path in files:
-        content.update(f"{os.path.relpath(path, source)!a}:{_digest(path)}\n".encode())
+        content.update(f"{os.path.relpath(path, source)!a}:{_hash_file(path)}\n".encode())
     return content.hexdigest()
 
 
-def _known(*digests: str | None) -> list[str]:
+def _drop_none(*digests: str | None) -> list[str]:
     return [digest for digest in digests if digest is not None]
 
 
-def _without_links(path: str, flags: int) -> int:
+def _open_without_links(path: str, flags: int) -> int:
     return os.open(path, flags | NO_LINKS | getattr(os, "O_NONBLOCK", 0))
 
 
-def _digest(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     content = hashlib.sha256()
     with open(path, "rb") as file:
-        while piece := file.read(_PIECE):
+        while piece := file.read(_CHUNK_BYTES):
             content.update(piece)
     return content.hexdigest()

@@ -1,4 +1,4 @@
-"""The columns of a table that options name, and what is printed of them."""
+"""Columns of a table that the options name, and lines about them."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from .._terminal import say
 from ..datasets import tables
-from ..datasets.tables import Table, Wanted, check_columns, listed, numeric_columns
+from ..datasets.tables import ColumnChoice, Table, check_columns, list_names, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
-from ._shared import ReadOptions, cells_explained
+from ..system.terminal import say
+from ._shared import ReadOptions, explain_cell_errors
 
 MISSING = "drop", "mean"
-_LINES = 8  # that say what was read
+_MAX_LINES = 8  # about one file
 
 
 def announce(table: Table) -> Table:
-    """Print what was read and what was not, in at most eight lines, doubts first."""
+    """Print what was used and left out, in at most eight lines, doubts first."""
     if table.reading is not None:
-        named = f"rows are named as in {table.reading.naming!r}: {listed(table.names, 3)}" if table.names else ""
-        for line in filter(None, [*table.reading.lines(table.columns)[: _LINES - bool(named)], named]):
+        named = f"rows are named as in {table.reading.naming!r}: {list_names(table.names, 3)}" if table.names else ""
+        for line in filter(None, [*table.reading.lines(table.columns)[: _MAX_LINES - bool(named)], named]):
             say(line)
         return table
     n, width = table.values.shape
-    say(f"{table.source}: {n:,} rows, {width} columns: {listed(table.columns, 10)}")
+    say(f"{table.source}: {n:,} rows, {width} columns: {list_names(table.columns, 10)}")
     if table.left_out:
-        say(f"not used: {listed(table.left_out, 10)}")
+        say(f"not used: {list_names(table.left_out, 10)}")
     return table
 
 
-def described(table: Table) -> str:
-    """The source as reports name it, with what was done about cells without a value."""
+def describe_source(table: Table) -> str:
+    """Return the source as reports name it, with the treatment of missing cells."""
     if table.n_dropped:
         n = len(table.rows) + table.n_dropped
         return f"{table.source}, without {table.n_dropped:,} of {n:,} rows, which lack a value"
@@ -48,10 +48,10 @@ def described(table: Table) -> str:
 
 
 def read_table(
-    path: Path, choose: Callable[[Mapping[str, str]], Wanted], reading: ReadOptions, other: str = "--columns"
+    path: Path, choose: Callable[[Mapping[str, str]], ColumnChoice], reading: ReadOptions, option: str = "--columns"
 ) -> Table:
-    """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
-    with cells_explained(reading, f"Or use other columns with {other}." if other else ""):
+    """Read columns as `datasets.tables.read_table` does; errors suggest ``option`` for a choice of columns."""
+    with explain_cell_errors(reading, f"Or use other columns with {option}." if option else ""):
         table = tables.read_table(
             path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding, asked=reading.asked,
             sheet=reading.sheet,
@@ -63,57 +63,57 @@ def read_numbers(
     path: Path,
     columns: str | Sequence[str] | None,
     ignore: str | Sequence[str] | None,
-    least: int,
+    min_columns: int,
     why: str,
     reading: ReadOptions,
     option: str = "--columns",
 ) -> Table:
-    """Read the columns of numbers that options name, or all, and say so; see `numeric_columns`."""
+    """Read the columns of numbers that options name, by default all, and announce them; see `numeric_columns`."""
     chosen, unused = split_names(columns), split_names(ignore) or []
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
-        return Wanted(numeric_columns(path, kinds, chosen, unused, least, why, option), names=True)
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
+        return ColumnChoice(numeric_columns(path, kinds, chosen, unused, min_columns, why, option), names=True)
 
     return announce(read_table(path, choose, reading))
 
 
 def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, reading: ReadOptions) -> Table:
-    """Read the columns that a model was fitted on: by name and in any order or, without names, all columns of numbers."""
+    """Read the columns that a model was fitted on, by name in any order; without names, all columns of numbers."""
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         if columns is not None:
             check_columns(path, kinds, None, columns)
-            return Wanted(columns, names=True)
-        found = numeric_columns(path, kinds, None)
-        if len(found) != width:
+            return ColumnChoice(columns, names=True)
+        columns_found = numeric_columns(path, kinds, None)
+        if len(columns_found) != width:
             raise LatentiaError(
-                f"{len(found)} columns of numbers, and the model was fitted on {width}, of which it has no names.",
+                f"expected {width} columns of numbers, as in the model, which knows no names; found {len(columns_found)}.",
                 source=path,
             )
-        return Wanted(found, names=True)
+        return ColumnChoice(columns_found, names=True)
 
-    return read_table(path, choose, reading, other="")
+    return read_table(path, choose, reading, option="")
 
 
 def read_like(model: Any, path: Path, reading: ReadOptions) -> Table:
-    """Read other rows in the columns of a model, and in its units, and say so."""
-    kept = model.reading_ or {"columns": model.column_names}
-    columns = kept.get("columns")
+    """Read new rows with the columns and the units of a model, and announce them."""
+    settings = model.reading_ or {"columns": model.column_names}
+    columns = settings.get("columns")
     width = model.n_features_in_ if columns is None else len(columns)
     table = announce(read_known_columns(path, columns, width, reading))
-    return replace(table, values=scaled_rows(table.values, kept))
+    return replace(table, values=scale_rows(table.values, settings))
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What tells the rows of a file apart in results.
+    """Labels of the rows of a file in results.
 
     Attributes
     ----------
     rows : sequence of int
-        Their lines or numbers.
+        Line or number of each row.
     names : sequence of str
-        Empty where they have none.
+        Names of the rows; empty if there are none.
     """
 
     rows: Sequence[int] = ()
@@ -125,41 +125,41 @@ class Labels:
         return ["row", "name"] if self.names else ["row"]
 
     def __iter__(self) -> Iterator[list[Any]]:
-        """The cells of every row in these columns."""
+        """Yield the label cells of every row."""
         return ([*cells] for cells in (zip(self.rows, self.names, strict=True) if self.names else zip(self.rows)))
 
-    def kept(self, mask: np.ndarray) -> Labels:
-        """Those of some rows."""
+    def select(self, mask: np.ndarray) -> Labels:
+        """Return the labels of the rows in a mask."""
         return Labels(list(compress(self.rows, mask)), list(compress(self.names, mask)))
 
 
-def keeps(missing: str | None) -> dict[str, Any]:
-    """Return what a model keeps of ``--missing``: that cells without a value are not known, where that is asked for."""
+def missing_setting(missing: str | None) -> dict[str, Any]:
+    """Return the reading setting of ``--missing keep``; empty for other values."""
     return {"missing": missing} if missing == "keep" else {}
 
 
 def labels_of(table: Table | Labels) -> tuple[Column, ...]:
-    """What tells the rows of a file apart, as columns of results: their lines or numbers, and names where they have them."""
+    """Return the row labels as columns of results: lines or numbers, and names if there are any."""
     names = (Column("name", table.names, where="f"),) if table.names else ()
     return Column("row", table.rows, where="f"), *names
 
 
 def split_names(text: str | Sequence[str] | None) -> list[str] | None:
-    """Names of columns from an option, or as they are."""
+    """Split the column names of an option; return a sequence unchanged."""
     if isinstance(text, str):
         return [part.strip() for part in text.split(",") if part.strip()]
     return None if text is None else list(text)
 
 
-def binary(table: Table, what: str, remedy: Callable[[Sequence[str]], str] | None = None) -> Table:
-    """The table with bool values, or as it is if it is sparse or has gaps; an error names the first cell that is not 0 or 1.
+def to_binary(table: Table, requirement: str, remedy: Callable[[Sequence[str]], str] | None = None) -> Table:
+    """Convert a table to bool, unless it is sparse or has gaps; raise for the first cell that is not 0 or 1.
 
     Parameters
     ----------
-    what : str
-        What is asked of cells, such as "findings are 1 or 0".
+    requirement : str
+        What cells must be, such as "findings are 1 or 0".
     remedy : callable, optional
-        ``remedy(columns)``: what to do about such columns.
+        ``remedy(columns)`` returns advice about such columns.
     """
     values = table.values
     if sparse.issparse(values):
@@ -172,35 +172,35 @@ def binary(table: Table, what: str, remedy: Callable[[Sequence[str]], str] | Non
     if not len(cells):
         return table if sparse.issparse(values) or gaps.any() else replace(table, values=values != 0)
     column, row = (int(i) for i in cells[np.lexsort(cells.T[::-1])[0]])
-    others = [table.columns[i] for i in np.unique(cells[:, 0])]
-    more = f" So do {len(others) - 1} other columns." if len(others) > 2 else ""
-    more = f" So does column {others[1]!r}." if len(others) == 2 else more
+    wrong_columns = [table.columns[i] for i in np.unique(cells[:, 0])]
+    further_columns = f" So do {len(wrong_columns) - 1} other columns." if len(wrong_columns) > 2 else ""
+    further_columns = f" So does column {wrong_columns[1]!r}." if len(wrong_columns) == 2 else further_columns
     raise LatentiaError(
-        f"{values[row, column]:g}, and {what}.{more}{f' {remedy(others)}' if remedy else ''}",
+        f"{values[row, column]:g}, and {requirement}.{further_columns}{f' {remedy(wrong_columns)}' if remedy else ''}",
         source=table.source,
         place=f"{table.unit} {table.rows[row]}, column {table.columns[column]!r}",
     )
 
 
-def quoted(names: Sequence[str]) -> str:
-    """Names as one value of an option."""
+def quote_names(names: Sequence[str]) -> str:
+    """Join names to one value of an option."""
     text = ",".join(names)
     return text if text.replace(",", "").isidentifier() else f'"{text}"'
 
 
 def scaling(values: Any) -> dict[str, Any]:
-    """What is subtracted from every column, and what it is divided by; zeros of a sparse table stay zeros."""
+    """Return the centre and scale of every column; the centre of a sparse table is zero."""
     scaler = StandardScaler(with_mean=not sparse.issparse(values)).fit(values)
     centre = scaler.mean_ if scaler.with_mean else np.zeros(values.shape[1])
     return {"subtracted": centre, "divided_by": scaler.scale_}
 
 
-def scaled_rows(values: Any, reading: Mapping[str, Any]) -> Any:
-    """The rows as a model sees them that was fitted on scaled ones, or as they are."""
+def scale_rows(values: Any, reading: Mapping[str, Any]) -> Any:
+    """Scale rows as for the fit of a model; return them unchanged if it was fitted on unscaled rows."""
     if "divided_by" not in reading:
         return values
     if sparse.issparse(values):
-        found = sparse.csr_array(values, dtype=float, copy=True)
-        found.data *= (1 / reading["divided_by"])[found.indices]
-        return found
+        scaled = sparse.csr_array(values, dtype=float, copy=True)
+        scaled.data *= (1 / reading["divided_by"])[scaled.indices]
+        return scaled
     return (values - reading["subtracted"]) / reading["divided_by"]

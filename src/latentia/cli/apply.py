@@ -1,4 +1,4 @@
-"""``latentia apply``: what a saved model says of other data."""
+"""``latentia apply``: results of a saved model on new data."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from sklearn.utils import get_tags
 
 from .. import persistence
-from .._terminal import say
 from ..exceptions import LatentiaError
 from ..families import family_of
 from ..reading import is_excel, reading_as
+from ..system.terminal import say
 from ._results import MODEL_FILE, Results
-from ._run import asked_of
-from ._shared import ReadOptions, named
+from ._run import parse_column_options
+from ._shared import ReadOptions, name_source
 
-_LACKS = {
+_UNSUPPORTED = {
     "other": "is applied to one source; leave this one", "denoise": "has no rows to write; leave it",
     "ask": "has no findings to ask for; leave it", "column": "is not applied to texts; leave it",
     "split": "is not applied to texts; leave it",
@@ -59,61 +59,67 @@ def apply(
     model
         A folder of results, or its model.npz.
     source
-        Other data, in a form that the command which learned the model reads.
+        New data, in a form that the command of the model reads.
     other : V
-        Of 'contrast' models: V, a second table of the same rows.
+        For 'contrast' models: V, a second table of the same rows.
     missing
-        Cells without a value: drop leaves their rows out, keep takes them as not known (of 'mixture', 'nmf', 'hmm' and
-        'noisy-or', whose default it is); by default they are an error.
+        Cells without a value: drop leaves their rows out, keep takes them as not known ('mixture', 'nmf', 'hmm' and
+        'noisy-or', where it is the default); otherwise they are an error by default.
     denoise
-        Of 'dictionary' and 'network': write the rows as the model has them, not their codes.
+        For 'dictionary' and 'network': write the rows as the model reconstructs them, not their codes.
     ask : >= 0
-        Of 'noisy-or': for each row with empty cells, name this many findings to ask for next, those first whose answers are
-        expected to say most of its causes.
+        For 'noisy-or': for each row with empty cells, name this many findings to ask for next, the most informative about
+        its causes first.
     column
-        Text column of a CSV file or workbook; by default the one that the model was learned from.
+        Text column of a CSV file or workbook; by default the training column of the model.
     split
-        Of texts: how they are cut, see 'topics'; none, or by default as the model's were.
+        How texts are cut into documents, see 'topics'; or none. By default as for the model.
     """
     path = model / MODEL_FILE if model.is_dir() else model
     if not path.exists():
-        raise LatentiaError(f"no model there. Give a folder of results, or its {MODEL_FILE}.", source=model)
+        raise LatentiaError(f"no model found. Give a folder of results, or its {MODEL_FILE}.", source=model)
     fitted = persistence.load(path)
     kind = type(fitted).__name__
     family = family_of(kind)
     if family is None or kind in _NOT_APPLIED:
-        raise LatentiaError(f"a {kind}, which cannot be applied to other data here.", source=path)
+        raise LatentiaError(f"the model is a {kind}, which this command cannot apply to new data.", source=path)
     module = import_module(f".{family.module}", __package__)
     work = getattr(module, f"apply_{family.module}")
-    given = {"other": other, "denoise": denoise, "ask": ask, "column": column, "split": split}
-    own = {name: value for name, value in given.items() if name in inspect.signature(work).parameters}
-    for name, value in given.items():
-        if name not in own and value not in (None, False, 0):
-            raise LatentiaError(f"{other if name == 'other' else f'--{name}'}: a {kind} {_LACKS[name]} out.")
-    file = module.applied_file(fitted, source, denoise) if "denoise" in own else family.applied
+    family_options = {"other": other, "denoise": denoise, "ask": ask, "column": column, "split": split}
+    supported_options = {
+        name: value for name, value in family_options.items() if name in inspect.signature(work).parameters
+    }
+    for name, value in family_options.items():
+        if name not in supported_options and value not in (None, False, 0):
+            raise LatentiaError(f"{other if name == 'other' else f'--{name}'}: a {kind} {_UNSUPPORTED[name]} out.")
+    file = module.name_output_file(fitted, source, denoise) if "denoise" in supported_options else family.applied
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
-    for one in (source, other):
-        if one is not None:
-            replace(results, source=one).check()
+    for path_read in (source, other):
+        if path_read is not None:
+            replace(results, source=path_read).check()
     findings = family.command == "noisy-or"
-    kept = findings or family.command == "mixture" or (family.reads == "rows" and get_tags(fitted).input_tags.allow_nan)
-    ways = ("keep", "drop") if kept else ("drop",) if family.reads == "rows" else ()
+    keeps_missing = (
+        findings or family.command == "mixture" or (family.reads == "rows" and get_tags(fitted).input_tags.allow_nan)
+    )
+    ways = ("keep", "drop") if keeps_missing else ("drop",) if family.reads == "rows" else ()
     ways = ("keep",) if kind == "SpectralHMM" else ways
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
-    known = fitted.reading_
-    missing = missing or ("keep" if findings else known.get("missing"))
-    asked = asked_of(role, missing_codes, empty, positive, id).like(known)
-    sheet = sheet or (known.get("sheet") if is_excel(source) else None)
-    how = ReadOptions.of(quiet, cache, no_cache, missing, ways, encoding=encoding, asked=asked, sheet=sheet)
+    model_reading = fitted.reading_
+    missing = missing or ("keep" if findings else model_reading.get("missing"))
+    asked = parse_column_options(role, missing_codes, empty, positive, id).like(model_reading)
+    sheet = sheet or (model_reading.get("sheet") if is_excel(source) else None)
+    read_options = ReadOptions.from_options(
+        quiet, cache, no_cache, missing, ways, encoding=encoding, asked=asked, sheet=sheet
+    )
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     with (
-        named(source.name),
+        name_source(source.name),
         reading_as(asked, sheet),
         warnings.catch_warnings(),
-    ):  # names of columns are compared as the source is read
+    ):  # Column names are compared while the source is read.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        write: Callable[[Path], object] = work(fitted, source, how, **own)
+        write: Callable[[Path], object] = work(fitted, source, read_options, **supported_options)
         files = results.write(lambda folder: write(folder / file))
     say(f"Wrote {file} of the {kind} in {path} to {out}")
     return {

@@ -1,6 +1,6 @@
-"""The command ``latentia``: errors of input end with a message and exit code 2.
+"""The command ``latentia``: input errors end with a message and exit code 2.
 
-What a command needs is imported when it runs, so that ``--version``, ``--help`` and a wrong option wait for nothing.
+Modules of a command are imported when it runs, so that ``--version``, ``--help`` and errors about options appear at once.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from .._control_characters import escape_controls
-from .._terminal import Terminal, say
 from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
 from ..families import FAMILIES
+from ..system.terminal import Terminal, say
 from ._json import JSON, plain
-from ._options import as_command, in_options
-from ._panels import in_panels
+from ._options import as_command, render_error
+from ._panels import group_options
 
 COMMANDS = (
     {"look": "Show what a file holds: the role of every column, missing cells, suspicious codes, and commands to copy."}
@@ -32,36 +32,36 @@ COMMANDS = (
     | {
         "apply": "Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or "
         "codes.",
-        "update": "Add rows to a model, or take them away, as if it had been learned from all that are left.",
-        "merge": "Make one model of all rows that several models were learned from; the rows are not needed.",
-        "demo": "Learn a model of every family, and write their reports with a page that opens them: index.html.",
+        "update": "Add rows to a model, or remove them, as if it had been learned from the remaining rows.",
+        "merge": "Merge several models into one model of all their rows, without the rows themselves.",
+        "demo": "Learn a model of every family, and write their reports with a start page, index.html.",
     }
 )
-"""Each command, and what the list of commands says of it: the docstring of its function, the first line."""
+"""Each command with its line in the list of commands, the first line of its function's docstring."""
 LEARN_NOTHING = "look", "apply", "update", "merge", "demo"
 _ADVICE = {
-    "cache": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
-    "columns": "--columns names others.",
-    "encoding": "If letters are wrong in it, name another with --encoding.",
-    "rows": "--rows wide reads a basket a row.",
-    "split": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or as many words.",
+    "cache": "--cache DIR writes it elsewhere; --no-cache writes none.",
+    "columns": "--columns chooses others.",
+    "encoding": "If letters look wrong, give the encoding with --encoding.",
+    "rows": "--rows wide reads one basket per row.",
+    "split": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or pieces of 500 words.",
 }
-"""What notices advise, by the parameter that they advise in Python."""
+"""Advice of notices in terms of options, by the Python parameter of the notice."""
 
 
 def command_of(name: str, ready: Callable[[], None] | None = None) -> TyperCommand:
-    """A command with its options."""
+    """Make a command with its options."""
     alone, function = typer.Typer(add_completion=False), as_command(name, ready)
     alone.command(name)(function)
     command: Any = typer.main.get_command(alone)
     for option in command.params:  # Click 8.5 or later takes the help of arguments from Typer before 0.26.
         if option.param_type_name == "argument":
             option.help = function.__annotations__[option.name].__metadata__[0].help
-    return in_panels(command)
+    return group_options(command)
 
 
 class _Commands(TyperGroup):
-    """Commands that are listed as they stand in `COMMANDS`, and made when they are called."""
+    """Group that lists commands in the order of `COMMANDS` and makes each when it is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in self.commands:
@@ -72,7 +72,7 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except Exception as error:
-            if hasattr(error, "format_message"):  # It is about options, and is printed by typer.
+            if hasattr(error, "format_message"):  # Typer prints errors about options.
                 error.message = escape_controls(error.message)  # type: ignore[attr-defined]
             raise
 
@@ -101,13 +101,13 @@ def root(
 
 
 def run(ready: Callable[[], None] | None = None) -> None:
-    """Run the command line; a `LatentiaError` or one of the system becomes a message on standard error and exit code 2.
+    """Run the command line; a `LatentiaError` or system error becomes a message on standard error and exit code 2.
 
-    ``ready`` is called when the modules of the command are there, before it runs.
+    ``ready`` is called when the modules of the command are loaded, before it runs.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # what the screen has no letters for
+            stream.reconfigure(errors="backslashreplace")  # The screen may lack some characters.
     console = Terminal(stderr=True)
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
@@ -118,7 +118,7 @@ def run(ready: Callable[[], None] | None = None) -> None:
             _print(console, "warning:", "yellow", str(message))
 
     warnings.showwarning = show  # type: ignore[assignment]
-    warnings.simplefilter("ignore", NotSupportedWarning)  # a command prints the verdict itself
+    warnings.simplefilter("ignore", NotSupportedWarning)  # Commands print the verdict.
     if JSON in sys.argv[1:]:
         sys.exit(_run_for_programs(console, show, ready))
     try:
@@ -131,15 +131,15 @@ def run(ready: Callable[[], None] | None = None) -> None:
 def _text(error: Exception) -> str:
     if not isinstance(error, LatentiaError):
         return str(error) or "there is not enough memory."
-    return in_options(error)
+    return render_error(error)
 
 
 def _run_for_programs(console: Terminal, show: Callable[..., None], ready: Callable[[], None] | None) -> int:
-    """Run a command with one JSON object on standard output, and all else on standard error; its exit code."""
-    heard: list[str] = []
+    """Run a command with one JSON object on standard output and everything else on standard error; return the exit code."""
+    messages: list[str] = []
 
     def show_and_keep(message: Warning | str, *_: object, **__: object) -> None:
-        heard.append(message.fact if isinstance(message, FileNotice) else str(message))
+        messages.append(message.fact if isinstance(message, FileNotice) else str(message))
         show(message)
 
     warnings.showwarning = show_and_keep  # type: ignore[assignment]
@@ -147,25 +147,25 @@ def _run_for_programs(console: Terminal, show: Callable[..., None], ready: Calla
     summary: dict[str, Any] = {"latentia": __version__, "command": name}
     with contextlib.redirect_stdout(sys.stderr):
         try:
-            done = app(standalone_mode=False, obj=ready)
-            summary |= done if isinstance(done, dict) else {}
+            command_summary = app(standalone_mode=False, obj=ready)
+            summary |= command_summary if isinstance(command_summary, dict) else {}
         except (LatentiaError, OSError, MemoryError) as error:
             code, summary["error"] = 2, _text(error)
             _print(console, "error:", "bold red", summary["error"])
         except Exception as error:
-            if not hasattr(error, "format_message"):  # of options that are not there, or not numbers
+            if not hasattr(error, "format_message"):  # Only errors about options have it.
                 raise
             code, summary["error"] = error.exit_code, error.format_message()  # type: ignore[attr-defined]
             _print(console, "error:", "bold red", summary["error"])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # or there would be two objects
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # An interrupt would print a second object.
     try:
-        print(json.dumps(plain(summary | {"warnings": heard}), allow_nan=False), flush=True)
+        print(json.dumps(plain(summary | {"warnings": messages}), allow_nan=False), flush=True)
     except OSError as error:
         _print(console, "error:", "bold red", f"the summary cannot be printed ({error.strerror}).")
         code = 2
     return code
 
 
-def _print(console: Terminal, what: str, style: str, text: str) -> None:
-    console.print(f"[{style}]{what}[/{style}]", end=" ")
+def _print(console: Terminal, label: str, style: str, text: str) -> None:
+    console.print(f"[{style}]{label}[/{style}]", end=" ")
     say(text, console)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._terminal import say
 from ..communities import MixedMembershipBlockModel
 from ..datasets import read_graph, read_new_nodes
 from ..evidence.sizes import all_sizes, and_beyond
@@ -16,13 +15,14 @@ from ..exceptions import LatentiaError
 from ..moments import Graph
 from ..report.communities import memberships_of, summarize_communities
 from ..report.parts import count
+from ..system.terminal import say
 from ._run import Run
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import split_names
 
 _FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv"
-_THRESHOLD, _LINKS = 0.1, "held-out links"  # the default of --threshold, which is read as it stands there
-_WAYS = {"auto": "auto", "yes": True, "no": False}
+_THRESHOLD, _LINKS = 0.1, "held-out links"  # the default of --threshold, for models that were not fitted by the command
+_DEGREE_CORRECTIONS = {"auto": "auto", "yes": True, "no": False}
 
 
 def communities(
@@ -33,7 +33,6 @@ def communities(
     columns: str | None = None,
     alpha0: float | None = None,
     degree_corrected: str = "auto",
-    method: str = "stars",
     threshold: float = 0.1,
     splits: int = 1,
     refine: str = "auto",
@@ -55,41 +54,39 @@ def communities(
         How mixed nodes are: 0 for one community each, 1 for two or three; estimated by default.
     degree_corrected : {auto, yes, no}
         Whether nodes of a community may have more edges than others: auto, yes or no.
-    method : {stars, partitioned}
-        stars, or partitioned: the thesis's algorithm.
     threshold
         Share from which a community is listed for a node, above 0.
     """
     sizes = parse_sizes(k, "communities", auto=True)
     if sizes and min(sizes) < 2:
-        raise LatentiaError(f"-k {k}: two communities or more are needed.")
+        raise LatentiaError(f"-k {k}: expected two communities or more.")
     if len(sizes) != 1 and not splits:
-        raise LatentiaError(f"--splits 0: -k {k} compares what is measured on edges that are left out; give 1 or more.")
+        raise LatentiaError(f"--splits 0: -k {k} compares measurements on held-out edges; give 1 or more.")
     if not 0 < threshold <= 1:
-        raise LatentiaError(f"--threshold {threshold:g}: a share above 0 and up to 1 is needed.")
+        raise LatentiaError(f"--threshold {threshold:g}: expected a share above 0 and up to 1.")
     results, names = run.results(source, *_FILES), split_names(columns)
-    graph = read_graph(source, columns=names, directed=directed, **_ways(run.reading()))
+    graph = read_graph(source, columns=names, directed=directed, **_reading_options(run.reading()))
     name = "standard input" if str(source) == "-" else source.name
-    say(_counted(name, graph))
+    say(_describe_graph(name, graph))
     linked = graph.n_nodes - len(graph.isolated)
     options: dict[str, Any] = {
-        "alpha0": alpha0, "degree_corrected": _WAYS[degree_corrected], "method": method, "refine": refine, "n_splits": splits,
+        "alpha0": alpha0, "degree_corrected": _DEGREE_CORRECTIONS[degree_corrected], "refine": refine, "n_splits": splits,
         **run.parameters,
     }  # fmt: skip
     if k == "auto":
         sizes[:] = MixedMembershipBlockModel("auto", n_jobs=run.jobs).candidates(graph)
     else:
-        sizes = sizes.up_to(linked, f"{name}: {linked} nodes with edges")
+        sizes = sizes.limit_to(linked, f"{name}: {linked} nodes with edges")
 
-    def fit(size: Any, **more: Any) -> MixedMembershipBlockModel:
-        return MixedMembershipBlockModel(size, **options | more).fit(graph)
+    def fit(size: Any, **overrides: Any) -> MixedMembershipBlockModel:
+        return MixedMembershipBlockModel(size, **options | overrides).fit(graph)
 
     return learn(
         results, name, sizes, fit,
         lambda model, _: summarize_communities(model, graph, threshold=threshold),
         reading={"columns": names, "threshold": threshold},
         compare=lambda: Comparison(
-            "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _links,
+            "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _measure_held_out_links,
             walk=and_beyond if k == "auto" else all_sizes,
         ),
     )  # fmt: skip
@@ -98,11 +95,11 @@ def communities(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _ways(how: ReadOptions) -> dict[str, Any]:
-    return {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
+def _reading_options(options: ReadOptions) -> dict[str, Any]:
+    return {"encoding": options.encoding, "cache": options.cache, "progress": options.progress}
 
 
-def _counted(name: str, graph: Graph) -> str:
+def _describe_graph(name: str, graph: Graph) -> str:
     per_node = (1 if graph.directed else 2) * graph.n_edges / (graph.n_nodes - len(graph.isolated))
     edges = count(graph.n_edges, "edge") + (" with directions" if graph.directed else "")
     weights = graph.adjacency.data
@@ -110,28 +107,30 @@ def _counted(name: str, graph: Graph) -> str:
     return f"{name}: {edges} of {count(graph.n_nodes, 'node')}, {per_node:.3g} per node{weighted}"
 
 
-def _links(model: Any) -> dict[str, Any]:
-    """How well edges that were left out are told from pairs without edge."""
-    found = (check.measured for check in model.evidence_.checks if check.name == _LINKS)
-    return {"AUC of held-out links": next(found, float("nan"))}
+def _measure_held_out_links(model: Any) -> dict[str, Any]:
+    """Measure how well held-out edges are separated from pairs without an edge."""
+    measurements = (check.measured for check in model.evidence_.checks if check.name == _LINKS)
+    return {"AUC of held-out links": next(measurements, float("nan"))}
 
 
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_communities(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
-    """Read edges of new nodes to those of the model; gives the function that writes what the new ones belong to."""
+def apply_communities(model: Any, source: Path, options: ReadOptions) -> Callable[[Path], object]:
+    """Read edges of new nodes to those of the model; return the function that writes memberships of the new nodes."""
     reading = model.reading_ or {"columns": None, "threshold": _THRESHOLD}
-    known = model.names_ or range(model.n_features_in_)
-    found = read_new_nodes(source, known, columns=reading["columns"], **_ways(how))
-    edges, of = count(found.n_edges, "edge"), count(len(found.names), "node")
-    say(f"{source.name}: {edges} of {of} to those of the model")
-    if found.ignored:
-        text = f"{count(found.n_ignored, 'edge')} between nodes that the model does not have: ignored"
-        say(f"{text}, such as that of {found.ignored[0]!r} and {found.ignored[1]!r}.")
-    if found.n_loops:
-        loops = count(found.n_loops, "edge")
+    known_nodes = model.names_ or range(model.n_features_in_)
+    edges_of_new = read_new_nodes(source, known_nodes, columns=reading["columns"], **_reading_options(options))
+    edges_text, nodes_text = count(edges_of_new.n_edges, "edge"), count(len(edges_of_new.names), "node")
+    say(f"{source.name}: {edges_text} of {nodes_text} to those of the model")
+    if edges_of_new.ignored:
+        text = f"{count(edges_of_new.n_ignored, 'edge')} between nodes that the model does not have: ignored"
+        say(f"{text}, such as that of {edges_of_new.ignored[0]!r} and {edges_of_new.ignored[1]!r}.")
+    if edges_of_new.n_loops:
+        loops = count(edges_of_new.n_loops, "edge")
         say(f"{loops} of a node to itself: ignored, as new nodes need names of their own.")
-    leading, both = found.leading, found.leading + found.coming
-    shares = model.transform(leading, found.coming) if model.directed_ else model.transform(both)
-    return memberships_of(found.names, np.asarray(both.sum(axis=1)).ravel(), shares, reading["threshold"]).write
+    leading, all_edges = edges_of_new.leading, edges_of_new.leading + edges_of_new.coming
+    shares = model.transform(leading, edges_of_new.coming) if model.directed_ else model.transform(all_edges)
+    return memberships_of(
+        edges_of_new.names, np.asarray(all_edges.sum(axis=1)).ravel(), shares, reading["threshold"]
+    ).write

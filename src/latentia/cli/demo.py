@@ -1,14 +1,10 @@
-"""``latentia demo``: every family on data that comes with the library or is planted, and one page that opens all reports."""
+"""``latentia demo``: every family on bundled or planted data, with a start page for all reports."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import subprocess
-import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +16,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import adjusted_rand_score
 
 from .. import persistence
-from .._terminal import Terminal, say
 from ..communities import MixedMembershipBlockModel
 from ..contrastive import ContrastiveRegression
 from ..datasets import load_bible, planted, readers
@@ -37,13 +32,12 @@ from ..noisyor import NoisyOr
 from ..report.page import render, write_page
 from ..report.parts import mark_of, version
 from ..sequences import SpectralHMM
+from ..system.terminal import Terminal, say
 from ..topics import AnchorTopics
-from ._compiling import announced
 from ._results import Results
 from ._shared import print_evidence
 
 _INDEX = "index.html"
-_NOWHERE = subprocess.DEVNULL
 
 
 @dataclass(frozen=True)
@@ -54,11 +48,11 @@ class Fitted:
     ----------
     model : estimator
     data : tuple
-        What `report` takes besides the path.
+        Arguments of `report` after the path.
     answer : str
-        What was found, in a sentence; where the data is planted, beside the truth.
+        Result in a sentence; for planted data, compared with the truth.
     options : dict
-        Of `report`.
+        Keyword arguments of `report`.
     """
 
     model: Any
@@ -74,12 +68,12 @@ class Chapter:
     Attributes
     ----------
     name : str
-        Of its page and its model, without ending.
+        Name of the page and the model file, without suffix.
     title, question, source : str
     command : str
-        What does the same with data of one's own.
+        Command that does the same with the user's data.
     learn : callable
-        Makes the data and fits the model: a `Fitted`.
+        Makes the data, fits the model and returns a `Fitted`.
     """
 
     name: str
@@ -94,80 +88,53 @@ def demo(
     out: Path = Path("out/demo"),
     evidence: bool = False,
 ) -> dict[str, Any]:
-    """Learn a model of every family, and write their reports with a page that opens them: index.html."""
+    """Learn a model of every family, and write their reports with a start page, index.html."""
     files = [f"{chapter.name}.{ending}" for chapter in CHAPTERS for ending in ("html", "npz")]
     results = Results(out, Path("demo"), (_INDEX, *files), force=True, evidence=evidence)
     results.check()
     console, fits = Terminal(), list[dict[str, Any]]()
     say(
-        f"{len(CHAPTERS)} families, on data that comes with the library or is planted. It takes 20 seconds on two cores, and a "
-        "minute the first time, as functions are compiled once:",
+        f"{len(CHAPTERS)} families, on bundled or planted data. It takes 20 seconds on two cores, and over a "
+        "minute the first time, when functions are compiled:",
     )
 
     def write(folder: Path) -> None:
         start = time.monotonic()
-        with _compiled_ahead():
-            for chapter in CHAPTERS:
-                with console.status(f"{chapter.title} ..."):
-                    fits.append(_run(chapter, folder, console, evidence))
+        for chapter in CHAPTERS:
+            with console.status(f"{chapter.title} ..."):
+                fits.append(_run(chapter, folder, console, evidence))
         write_page(folder / _INDEX, _index(fits, time.monotonic() - start))
 
     written = results.write(write)
     say(f"Wrote {len(written)} files to {out}. Open {out / _INDEX} in a browser.")
-    shown = [{key: value for key, value in fit.items() if key != "mark"} for fit in fits]
-    return {"out": str(out), "files": written, "families": shown}
-
-
-@contextlib.contextmanager
-def _compiled_ahead() -> Iterator[None]:
-    """Where functions have to be compiled, another process does those of the last chapters, and keeps them for this one."""
-    helpers: list[subprocess.Popen[bytes]] = []
-
-    def start() -> None:
-        command = [sys.executable, "-c", "from latentia.cli.demo import learn_from_the_end as learn; learn()"]
-        if (os.cpu_count() or 1) > 1:
-            helpers.append(subprocess.Popen(command, stdin=_NOWHERE, stdout=_NOWHERE, stderr=_NOWHERE))
-
-    try:
-        with announced(start):
-            yield
-    finally:
-        for helper in helpers:
-            helper.kill()
-            helper.wait()
-
-
-def learn_from_the_end() -> None:
-    """Fit the models of all chapters, the last one first: what is compiled for them is kept for other processes."""
-    warnings.simplefilter("ignore")
-    for chapter in reversed(CHAPTERS):
-        chapter.learn()
+    families = [{key: value for key, value in fit.items() if key != "mark"} for fit in fits]
+    return {"out": str(out), "files": written, "families": families}
 
 
 def _run(chapter: Chapter, folder: Path, console: Console, full: bool) -> dict[str, Any]:
-    """Fit and write one family; what the index says of it."""
+    """Fit one family and write its files; return the entry of the index."""
     start = time.monotonic()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LatentiaWarning)  # the evidence of the page says the same
+        warnings.simplefilter("ignore", LatentiaWarning)  # The evidence on the page says the same.
         fitted = chapter.learn()
         page = folder / f"{chapter.name}.html"
         fitted.model.report(page, *fitted.data, title=chapter.title, source=chapter.source, **fitted.options)
     persistence.save(fitted.model, folder / f"{chapter.name}.npz")
-    found = fitted.model.evidence_
+    evidence = fitted.model.evidence_
     seconds = time.monotonic() - start
-    mark = mark_of(found.grade)
+    mark = mark_of(evidence.grade)
     say(f"  {chapter.title:<38} {mark.label:<17} {seconds:5.1f} s  {fitted.answer}", console)
     if full:
-        print_evidence(found, console, full=True)
-    said = {name: value for name, value in vars(chapter).items() if name != "learn"}
-    return said | {
+        print_evidence(evidence, console, full=True)
+    chapter_facts = {name: value for name, value in vars(chapter).items() if name != "learn"}
+    return chapter_facts | {
         "page": page.name,
         "estimator": type(fitted.model).__name__,
         "answer": fitted.answer,
-        "grade": found.grade,
+        "grade": evidence.grade,
         "mark": mark,
-        "verdict": found.verdict,
-        "expected_error": found.expected_error,
+        "verdict": evidence.verdict,
+        "expected_error": evidence.expected_error,
         "seconds": seconds,
     }
 
@@ -177,7 +144,7 @@ def _index(fits: list[dict[str, Any]], seconds: float) -> str:
     usable = sum(grade in ("supported", "with care") for grade in grades)
     summary = (
         f"{len(fits)} families of models, each with a question that it answers. The evidence supports {usable} of the "
-        f"{len(fits)} answers, and says of the others which parts can be used."
+        f"{len(fits)} answers, and shows which parts of the others can be used."
     )
     look = {"styles": ("demo.css",), "scripts": (), "data": {}, "version": version()}
     return render("demo.html", title="latentia: a tour", summary=summary, fits=fits, seconds=seconds, **look)
@@ -200,8 +167,8 @@ def _topics() -> Fitted:
     corpus = readers.count_words(load_bible(), stop_words=_ARCHAIC.split(), min_df=5)
     sizes: Any = range(3, 12, 2)
     model = AnchorTopics(sizes, vocabulary=corpus.vocabulary, n_jobs=-1).fit(corpus.blocks)
-    usable = [one for one in model.evidence_.components if one.grade != "not supported"]
-    answer = f"{len(model.components_)} topics, {len(usable)} of which can be used: 1,189 chapters are little text."
+    usable = [component for component in model.evidence_.components if component.grade != "not supported"]
+    answer = f"{len(model.components_)} topics, of which {len(usable)} can be used: 1,189 chapters are little text."
     texts = {"vocabulary": corpus.vocabulary, "names": corpus.names, "texts": corpus.texts}
     return Fitted(model, (corpus.blocks,), answer, texts)
 
@@ -209,16 +176,16 @@ def _topics() -> Fitted:
 def _labels() -> Fitted:
     bible, tags = load_bible(), [*_KINDS, "letters"]
     kinds = {book: kind for kind, books in _KINDS.items() for book in books.split(", ")}
-    given = [kinds.get(name.rsplit(" ", 1)[0], "letters") for name in bible.names]
+    book_kinds = [kinds.get(name.rsplit(" ", 1)[0], "letters") for name in bible.names]
     words = CountVectorizer(stop_words="english", min_df=3)
-    X, Y = words.fit_transform(bible.texts), np.array([[tag == kind for tag in tags] for kind in given], int)
-    test = np.arange(len(given)) % 4 == 3
+    X, Y = words.fit_transform(bible.texts), np.array([[tag == kind for tag in tags] for kind in book_kinds], int)
+    test = np.arange(len(book_kinds)) % 4 == 3
     vocabulary = words.get_feature_names_out()
     model = MomentMultiLabelClassifier(8, moments="factorial", refine="auto", n_jobs=-1)
     model.fit(X[~test], Y[~test])
-    right = np.mean(model.decision_function(X[test]).argmax(axis=1) == Y[test].argmax(axis=1))
-    answer = f"The right kind of book for {right:.0%} of {test.sum()} new chapters."
-    facts = [(f"of {test.sum()} new chapters get the right kind", f"{right:.0%}")]
+    accuracy = np.mean(model.decision_function(X[test]).argmax(axis=1) == Y[test].argmax(axis=1))
+    answer = f"The right kind of book for {accuracy:.0%} of {test.sum()} new chapters."
+    facts = [(f"of {test.sum()} new chapters get the right kind", f"{accuracy:.0%}")]
     return Fitted(model, (X[test], Y[test]), answer, {"vocabulary": vocabulary, "label_names": tags, "facts": facts})
 
 
@@ -240,8 +207,8 @@ def _sequences() -> Fitted:
 def _mixtures() -> Fitted:
     iris = load_iris()
     model = SphericalGaussianMixture(3, covariance_type="full", n_jobs=-1).fit(iris.data)
-    same = adjusted_rand_score(iris.target, model.predict(iris.data))
-    answer = f"Three groups that are nearly the species, which it did not know: adjusted Rand index {same:.2f} (1 is perfect)."
+    agreement = adjusted_rand_score(iris.target, model.predict(iris.data))
+    answer = f"Three groups, close to the species it did not see: adjusted Rand index {agreement:.2f} (1 is perfect)."
     return Fitted(model, (iris.data,), answer, {"columns": [name.partition(" (")[0] for name in iris.feature_names]})
 
 
@@ -256,7 +223,7 @@ def _sources() -> Fitted:
     heard = (played / played.std(axis=0)) @ mixing.T
     model = TensorICA(4, n_jobs=-1).fit(heard)
     crosstalk = float(amari_index(model.components_, mixing))
-    answer = f"Four signals with {crosstalk:.1%} of the others left in each (Amari index)."
+    answer = f"Four signals, each with {crosstalk:.1%} of the others mixed in (Amari index)."
     return Fitted(model, (heard,), answer, {"columns": [f"microphone {i}" for i in range(1, 5)]})
 
 
@@ -277,7 +244,7 @@ def _causes() -> Fitted:
     order, _ = match_components(model.strengths_, strengths)
     worst = np.abs(model.strengths_[order] - strengths).max()
     model.name_causes({int(k): name for k, name in zip(order, causes, strict=True)})
-    answer = f"Four causes; the worst of {strengths.size} probabilities is {worst:.2f} from the truth."
+    answer = f"Four causes; the largest error of {strengths.size} probabilities is {worst:.2f}."
     return Fitted(model, (X,), answer, {"columns": findings})
 
 
@@ -288,7 +255,9 @@ def _pairs() -> Fitted:
     counts = data.counts.toarray()
     error = np.abs(model.rows(np.arange(500)) - truth).sum()
     counted = np.abs(counts / counts.sum() - truth).sum()
-    answer = f"Probabilities of 250,000 pairs, {error:.2f} from the truth in all; counting is {counted:.2f} off."
+    answer = (
+        f"Probabilities of 250,000 pairs, with a total error of {error:.2f}; relative frequencies have {counted:.2f}."
+    )
     return Fitted(model, (data.counts,), answer, {})
 
 
@@ -296,7 +265,7 @@ def _contrasts() -> Fitted:
     data = planted.contrastive_views(40_000, 6, "regression", linear_map="orthogonal", random_state=1)
     model = ContrastiveRegression(n_jobs=-1).fit(data.U, data.V, data.y)
     ours, naive = (np.linalg.norm(coef - data.truth) for coef in (model.coef_, model.naive_coef_))
-    answer = f"Coefficients {ours:.2f} from the truth; a regression on the first table alone is {naive:.2f} off."
+    answer = f"Coefficients with an error of {ours:.2f}; a regression on the first table alone has {naive:.2f}."
     return Fitted(model, (data.U, data.V, data.y), answer, {})
 
 
@@ -304,25 +273,25 @@ def _communities() -> Fitted:
     graph = planted.mixed_membership_graph(1000, 4, alpha0=0.1, degree=30, snr=4, random_state=0)
     model = MixedMembershipBlockModel(4, n_jobs=-1).fit(graph.adjacency)
     order, _ = match_components(model.memberships_.T, graph.memberships.T)
-    right = np.mean(np.argsort(order)[model.labels_] == graph.memberships.argmax(axis=1))
-    answer = f"Four communities; {right:.0%} of the nodes in the right one."
+    accuracy = np.mean(np.argsort(order)[model.labels_] == graph.memberships.argmax(axis=1))
+    answer = f"Four communities, with {accuracy:.0%} of the nodes in the right one."
     return Fitted(model, (graph.adjacency,), answer, {})
 
 
 def _dictionary() -> Fitted:
     data = planted.sparse_codes(6000, n_features=64, n_components=96, sparsity=3, random_state=0)
     model = IncoherentDictionary(96, sparsity=3, n_jobs=-1).fit(data.X)
-    found = np.sum(atom_distances(data.components, model.components_) < 0.01)
-    answer = f"{found} of 96 atoms in 64 columns, each within .01 of the truth."
+    n_recovered = np.sum(atom_distances(data.components, model.components_) < 0.01)
+    answer = f"{n_recovered} of 96 atoms in 64 columns, each within .01 of the truth."
     return Fitted(model, (data.X,), answer, {})
 
 
 def _networks() -> Fitted:
     network = planted.sparse_network(4000, (400, 80), 8, 0.02, negative=False, random_state=1)
     model = SparseNetwork(n_jobs=-1).fit(network.Y)
-    true, found = network.layers[0].toarray(), model.layers_[0].toarray()
-    exact = sum(bool((row == found).all(axis=1).any()) for row in true)
-    answer = f"{exact} of 80 hidden units, every edge of them right."
+    true, recovered = network.layers[0].toarray(), model.layers_[0].toarray()
+    exact = sum(bool((row == recovered).all(axis=1).any()) for row in true)
+    answer = f"{exact} of 80 hidden units with every edge right."
     return Fitted(model, (network.Y,), answer, {})
 
 
@@ -335,13 +304,13 @@ def _parts() -> Fitted:
         np.linalg.norm(model.components_[order], axis=1) * np.linalg.norm(data.components, axis=1)
     )
     worst = np.degrees(np.arccos(np.clip(cosines, 0, 1))).max()
-    answer = f"Four spectra, the worst {worst:.1f} degrees from the truth."
+    answer = f"Four spectra, each at most {worst:.1f} degrees from the truth."
     return Fitted(model, (X,), answer, {})
 
 
 CHAPTERS = (
     Chapter(
-        "sequences", "A dishonest casino", "Which of two dice was thrown when, if only the throws are known?",
+        "sequences", "A dishonest casino", "When was which of two dice thrown, if only the throws are known?",
         "30,000 throws, planted", "latentia hmm throws.txt -k 2 --out DIR", _sequences,
     ),
     Chapter(
@@ -353,11 +322,11 @@ CHAPTERS = (
         "two seconds of sound, planted", "latentia ica recordings.csv --out DIR", _sources,
     ),
     Chapter(
-        "contrasts", "What one table has and another lacks", "What drives an outcome behind a disturbance in all columns?",
+        "contrasts", "What one table has and another lacks", "What drives an outcome, apart from a disturbance in all columns?",
         "two tables of 40,000 rows, planted", "latentia contrast U.csv V.csv --fit regression --target y --out DIR", _contrasts,
     ),
     Chapter(
-        "pairs", "Probabilities of word pairs", "How likely is a pair of words, also one that never occurred?",
+        "pairs", "Probabilities of word pairs", "How likely is a pair of words, even one that never occurred?",
         "200,000 pairs of 500 words, planted", "latentia matrix pairs.txt -k 4 --out DIR", _pairs,
     ),
     Chapter(
@@ -369,7 +338,7 @@ CHAPTERS = (
         "10,000 patients, planted", "latentia noisy-or patients.csv -k 4 --out DIR", _causes,
     ),
     Chapter(
-        "dictionary", "Atoms of sparse codes", "Which patterns are rows sums of, if there are more than columns?",
+        "dictionary", "Atoms of sparse codes", "Which patterns add up to the rows, if there are more patterns than columns?",
         "6,000 rows of three atoms each, planted", "latentia dictionary rows.csv -k 96 --sparsity 3 --out DIR", _dictionary,
     ),
     Chapter(
@@ -389,4 +358,4 @@ CHAPTERS = (
         "King James Bible, 1,189 chapters, bundled", "latentia topics texts/ -k 3:11:2 --out DIR", _topics,
     ),
 )  # fmt: skip
-"""What the demo shows, one family after another: quick and firm answers first, what takes long to compile last."""
+"""Families in the order of the demo: quick and clear answers first, long compilation last."""

@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from .._terminal import say
 from ..datasets.sequences import RARE, Sequences, read_sequences
 from ..exceptions import LatentiaError
-from ..passes import RowGroups
+from ..passes import Folds
 from ..persistence import load
-from ..report.hmm import rows_of, summarize_hmm
+from ..report.hmm import build_rows_table, summarize_hmm
 from ..report.parts import count
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..summaries import Column, Summary
+from ..system.terminal import say
 from ._run import Run
 
 from ._shared import (  # isort: skip
-    Comparison, ReadOptions, existing, learn, parse_sizes,
+    Comparison, ReadOptions, check_file, learn, parse_sizes,
     refuse_options,
 )  # fmt: skip
-from ._tables import keeps, split_names
+from ._tables import missing_setting, split_names
 
 
 def hmm(
@@ -76,82 +76,85 @@ def hmm(
         raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
     results = run.results(source, "paths.csv", "states.csv", "transitions.csv", "covariances.csv")
     if two_state:
-        other = None if covariance == "diag" else covariance
-        refuse_options(source, "--two-state has none", covariance=other, init=init)
-    how = run.reading(missing, ("keep",))
+        other_covariance = None if covariance == "diag" else covariance
+        refuse_options(source, "--two-state has none", covariance=other_covariance, init=init)
+    read_options = run.reading(missing, ("keep",))
     data = read_sequences(
         source, column=column, columns=split_names(columns), sequence=sequence,
-        kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing,
-        encoding=how.encoding, cache=how.cache,
+        kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=read_options.missing,
+        encoding=read_options.encoding, cache=read_options.cache,
     )  # fmt: skip
     data = data.whole() if kind == "counts" else data
     _check_steps(data, two_state, covariance)
-    described = _described(data)
-    say(described)
-    few = data.symbols or kind == "counts"
-    most = len(np.unique(data.steps[data.there])) if few else _most_of_vectors(data, refine)
-    sizes = sizes.up_to(most, described)
+    description = _describe_data(data)
+    say(description)
+    is_discrete = data.symbols or kind == "counts"
+    max_states = len(np.unique(data.steps[data.there])) if is_discrete else _count_supported(data, refine)
+    sizes = sizes.limit_to(max_states, description)
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     if not two_state:
-        options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
+        options |= {"covariance_type": covariance, "init": _load_start(init, data, sizes)}
         options["kind"] = "symbols" if data.symbols else "counts" if kind == "counts" else "vectors"
     criteria: dict[str, float] = {}
 
-    def told(model: Any, _: Any) -> Summary:
+    def summarize(model: Any, _: Any) -> Summary:
         criteria["log_likelihood"] = model.score(data.given, data.lengths)
         criteria.update(bic=model.bic(data.given, data.lengths), aic=model.aic(data.given, data.lengths))
-        said = "Log-likelihood {log_likelihood:,.1f}, BIC {bic:,.1f}, AIC {aic:,.1f}".format(**criteria)
+        criteria_line = "Log-likelihood {log_likelihood:,.1f}, BIC {bic:,.1f}, AIC {aic:,.1f}".format(**criteria)
         if two_state:
-            rate, alone = model.entropy_rate(random_state=run.seed), _entropy(data)
-            said = f"Entropy rate: {rate:.3f} nats per step, of {alone:.3f} without memory.\n{said}"
+            rate, memoryless = model.entropy_rate(random_state=run.seed), _compute_entropy(data)
+            criteria_line = (
+                f"Entropy rate: {rate:.3f} nats per step, of {memoryless:.3f} without memory.\n{criteria_line}"
+            )
         return summarize_hmm(
-            model, data.given, data.lengths, columns=data.columns, names=data.names, row_labels=_labels(data), criteria=said,
+            model, data.given, data.lengths, columns=data.columns, names=data.names, row_labels=_label_rows(data),
+            criteria=criteria_line,
         )  # fmt: skip
 
     summary = learn(
-        results, data.source, sizes, lambda size: _fit(size, two_state, data, options), told,
-        reading={"columns": data.columns, "sequence": sequence, "lower": lower} | keeps(missing),
-        compare=lambda: _comparison(data, options | {"verbose": False}),
+        results, data.source, sizes, lambda size: _fit(size, two_state, data, options), summarize,
+        reading={"columns": data.columns, "sequence": sequence, "lower": lower} | missing_setting(missing),
+        compare=lambda: _compare_held_out(data, options | {"verbose": False}),
     )  # fmt: skip
     return summary | criteria
 
 
-def _most_of_vectors(data: Sequences, refine: Any) -> int:
-    """Return how many states vectors carry: by moments one more than columns, by EM as many as steps."""
+def _count_supported(data: Sequences, refine: Any) -> int:
+    """Count the states that vectors can carry: by moments one more than columns, by EM as many as steps."""
     return max(data.steps.shape[1] + 1, len(data.steps) if refine else 0)
 
 
-def _described(data: Sequences) -> str:
-    """The source and its size."""
-    there = data.there
-    symbols = len(np.unique(data.steps[there])) if data.symbols else 0
-    what = f"{symbols:,} symbols" if data.symbols else f"columns {', '.join(data.columns)}"
-    gone = "" if there.all() else f", {(~there).sum():,} of them missing"
-    n_cells = 0 if data.symbols else int(np.isnan(data.steps[there]).sum())
-    gone += f", {count(n_cells, 'single cell')} missing" if n_cells else ""
-    return f"{data.source}: {count(len(data.lengths), 'sequence')}, {len(data.steps):,} steps{gone}, {what}"
+def _describe_data(data: Sequences) -> str:
+    """Describe the source and its size."""
+    is_present = data.there
+    symbols = len(np.unique(data.steps[is_present])) if data.symbols else 0
+    content = f"{symbols:,} symbols" if data.symbols else f"columns {', '.join(data.columns)}"
+    missing = "" if is_present.all() else f", {(~is_present).sum():,} of them missing"
+    n_cells = 0 if data.symbols else int(np.isnan(data.steps[is_present]).sum())
+    missing += f", {count(n_cells, 'single cell')} missing" if n_cells else ""
+    return f"{data.source}: {count(len(data.lengths), 'sequence')}, {len(data.steps):,} steps{missing}, {content}"
 
 
-def _labels(data: Sequences) -> tuple[Column, ...]:
-    """What tells steps apart that have lines of their own."""
+def _label_rows(data: Sequences) -> tuple[Column, ...]:
+    """Return the row numbers that label the steps, if there are any."""
     return () if data.rows is None else (Column("row", data.rows),)
 
 
 def _check_steps(data: Sequences, two_state: bool, covariance: str) -> None:
-    """Raise for options that these steps do not have."""
+    """Raise for options that do not go with these steps."""
     if two_state and not data.symbols:
         raise LatentiaError(
-            "--two-state is for symbols, and these steps are numbers: name a column of symbols with --column.",
+            "--two-state needs symbols, but these steps are numbers: name a column of symbols with --column.",
             source=data.source,
         )
     if data.symbols and covariance != "diag":
-        raise LatentiaError(f"--covariance {covariance} is for columns of numbers, and these steps are symbols.")
+        raise LatentiaError(f"--covariance {covariance} needs columns of numbers, but these steps are symbols.")
     if two_state and not data.there.all():
-        raise LatentiaError("--two-state takes no missing steps: leave --missing keep out.", source=data.source)
+        raise LatentiaError("--two-state does not allow missing steps: leave --missing keep out.", source=data.source)
 
 
-def _entropy(data: Sequences) -> float:
-    """Entropy of a step that nothing is known before, in nats."""
+def _compute_entropy(data: Sequences) -> float:
+    """Compute the entropy of a step without knowledge of earlier steps, in nats."""
     shares = np.unique(data.steps, return_counts=True)[1] / len(data.steps)
     return float(-(shares @ np.log(shares)))
 
@@ -165,38 +168,38 @@ def _fit(size: int | None, two_state: bool, data: Sequences, options: dict[str, 
     return SpectralHMM(size, **options).fit(data.given, data.lengths)  # type: ignore[arg-type]
 
 
-def _start(path: Path | None, data: Sequences, sizes: Sequence[int]) -> dict[str, Any] | None:
-    """The chain of a saved model, for these symbols or columns."""
+def _load_start(path: Path | None, data: Sequences, sizes: Sequence[int]) -> dict[str, Any] | None:
+    """Load the chain of a saved model, for these symbols or columns."""
     if path is None:
         return None
-    model = load(existing(path, "--init"))
+    model = load(check_file(path, "--init"))
     if not isinstance(model, SpectralHMM | TwoStateHMM) or model.of_symbols != data.symbols:
-        wanted = "symbols" if data.symbols else "columns of numbers"
-        raise LatentiaError(f"--init {path}: a chain of {wanted} is needed, and this is a {type(model).__name__}.")
+        expected = "symbols" if data.symbols else "columns of numbers"
+        raise LatentiaError(f"--init {path}: expected a chain of {expected}; found a {type(model).__name__}.")
     k = len(model.startprob_)
     if list(sizes) != [k]:
-        raise LatentiaError(f"--init {path}: a chain of {k} states; ask for as many with -k {k}.")
+        raise LatentiaError(f"--init {path}: the chain has {k} states; use -k {k}.")
     start = {"startprob": model.startprob_, "transmat": model.transmat_}
     if not model.of_symbols:
-        width, here = model.means_.shape[1], data.steps.shape[1]
-        if width != here:
-            raise LatentiaError(f"--init {path}: a chain of {width} columns, and {data.source} gives {here}.")
+        width, data_width = model.means_.shape[1], data.steps.shape[1]
+        if width != data_width:
+            raise LatentiaError(f"--init {path}: the chain has {width} columns; {data.source} has {data_width}.")
         return start | {"means": model.means_, "variances": model.variances_}
-    places = {str(one): i for i, one in enumerate(model.symbols_)}
-    there = [str(one) for one in np.unique(data.steps[data.there])]
-    strange = [one for one in there if one not in places]
-    if strange:
-        raise LatentiaError(f"--init {path}: the model does not have the symbol {strange[0]!r} of {data.source}.")
-    emissions = model.emissionprob_[:, [places[one] for one in there]]
+    positions = {str(symbol): i for i, symbol in enumerate(model.symbols_)}
+    data_symbols = [str(symbol) for symbol in np.unique(data.steps[data.there])]
+    unknown = [symbol for symbol in data_symbols if symbol not in positions]
+    if unknown:
+        raise LatentiaError(f"--init {path}: the model does not have the symbol {unknown[0]!r} of {data.source}.")
+    emissions = model.emissionprob_[:, [positions[symbol] for symbol in data_symbols]]
     totals = emissions.sum(axis=1, keepdims=True)
     if not (totals > 0).all():
         raise LatentiaError(f"--init {path}: state {int(totals.argmin())} has no symbol of {data.source}.")
     return start | {"emissionprob": emissions / totals}
 
 
-def _comparison(data: Sequences, options: dict[str, Any]) -> Comparison:
-    """Models of nine tenths of the steps, and the likelihood that each gives to the others."""
-    train, test, what = _held_out(data)
+def _compare_held_out(data: Sequences, options: dict[str, Any]) -> Comparison:
+    """Fit models to nine tenths of the steps and compare them by the likelihood of the other tenth."""
+    train, test, held_out = _hold_out(data)
     score = "held-out log-likelihood"
 
     def measure(model: Any) -> dict[str, Any]:
@@ -205,20 +208,20 @@ def _comparison(data: Sequences, options: dict[str, Any]) -> Comparison:
         return {"BIC a step": bic, score: value, "smallest share": float(model.weights_.min())}
 
     return Comparison(
-        "states", what, lambda size: _fit(size, False, train, options), measure,
+        "states", held_out, lambda size: _fit(size, False, train, options), measure,
     )  # fmt: skip
 
 
-def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
-    """Sequences to learn from and to measure on: whole ones where there are ten or more, else parts of each.
+def _hold_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
+    """Split sequences for training and testing: whole sequences if there are at least ten, else parts of each.
 
-    Steps whose symbol is not among those that are learned from are measured by no model: they end a sequence.
+    Test steps whose symbol does not occur in training are dropped, and cut their sequence.
     """
-    whole = len(data.lengths) >= 10
+    by_sequence = len(data.lengths) >= 10
     sequence = np.repeat(np.arange(len(data.lengths)), data.lengths)
-    within = np.arange(len(sequence)) - np.repeat(np.cumsum(data.lengths) - data.lengths, data.lengths)
-    tenth = 10 * sequence + 10 * within // data.lengths[sequence]
-    part = (RowGroups(10, 1).of(sequence if whole else tenth) == 0).astype(int)
+    position = np.arange(len(sequence)) - np.repeat(np.cumsum(data.lengths) - data.lengths, data.lengths)
+    tenth = 10 * sequence + 10 * position // data.lengths[sequence]
+    part = (Folds(10, 1).of(sequence if by_sequence else tenth) == 0).astype(int)
     if data.symbols:
         unknown = data.there & ~np.isin(data.steps, np.unique(data.steps[part == 0]))
         part[(part == 1) & unknown] = 2
@@ -229,37 +232,39 @@ def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
     train, test = (
         replace(data, steps=data.steps[part == i], lengths=lengths[part[starts] == i]) for i in (0, 1)
     )  # fmt: skip
-    return train, test, "one sequence in ten" if whole else "a tenth of every sequence"
+    return train, test, "one sequence in ten" if by_sequence else "a tenth of every sequence"
 
 
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_hmm(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
-    """Read other sequences; gives the function that writes their paths."""
+def apply_hmm(model: Any, source: Path, read_options: ReadOptions) -> Callable[[Path], object]:
+    """Read other sequences, and return the function that writes their paths."""
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
     column, columns = (columns[0], None) if symbols and columns else (None, columns)
     data = read_sequences(
         source, column=column, columns=columns, sequence=reading.get("sequence"), kind=kind, of_model=True,
         lower=symbols and bool(reading.get("lower")), symbols=model.symbols_ if symbols else None,
-        missing=how.missing, encoding=how.encoding, cache=how.cache,
+        missing=read_options.missing, encoding=read_options.encoding, cache=read_options.cache,
     )  # fmt: skip
     data = data.whole() if not symbols and model.kind == "counts" else data
     if not symbols and data.steps.shape[1] != model.n_features_in_:
         raise LatentiaError(
-            f"{data.steps.shape[1]} columns of numbers, and the model was fitted on {model.n_features_in_}, of which "
-            "it has no names.",
+            f"expected {model.n_features_in_} columns of numbers, as in the fit, of which the model has no names; found "
+            f"{data.steps.shape[1]}.",
             source=source,
         )
     if data.n_unknown and isinstance(model, TwoStateHMM) and not data.there.all():
         raise LatentiaError(
-            f"{data.n_unknown:,} steps have symbols that the model does not have, and a TwoStateHMM takes no missing "
-            f"steps. Exclude such steps, or learn the model with --min-count, which gives it a symbol for rare ones, {RARE}.",
+            f"{data.n_unknown:,} steps have symbols that the model does not have, and a TwoStateHMM does not allow missing "
+            f"steps. Exclude such steps, or learn the model with --min-count, which adds a symbol for rare ones, {RARE}.",
             source=source,
         )
     if data.n_unknown:
-        what = f"count as {RARE}" if RARE in model.symbols_ else "the model does not have: they are taken as not known"
-        say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that {what}.")
-    say(_described(data))
-    return lambda path: rows_of(model, data.given, data.lengths, data.names, _labels(data)).write(path)
+        treatment = (
+            f"count as {RARE}" if RARE in model.symbols_ else "the model does not have: they are taken as not known"
+        )
+        say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that {treatment}.")
+    say(_describe_data(data))
+    return lambda path: build_rows_table(model, data.given, data.lengths, data.names, _label_rows(data)).write(path)

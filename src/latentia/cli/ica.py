@@ -11,11 +11,11 @@ import numpy as np
 from ..datasets.tables import dense
 from ..exceptions import LatentiaError
 from ..ica import TensorICA
-from ..report.ica import excess_kurtosis, rows_of, summarize_ica
+from ..report.ica import build_rows_table, excess_kurtosis, summarize_ica
 from ..report.parts import count
 from ._run import Run
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
-from ._tables import MISSING, described, labels_of, read_like, read_numbers
+from ._tables import MISSING, describe_source, labels_of, read_like, read_numbers
 
 
 def ica(
@@ -42,29 +42,29 @@ def ica(
     """
     sizes = parse_sizes(k, "sources")
     results = run.results(source, "mixing.csv", "sources.csv", "unmixing.csv")
-    why = "two or more signals are needed to separate them"
-    table = read_numbers(source, columns, ignore, 2, why, run.reading(missing, MISSING).of_two_values())
+    reason = "two or more signals are needed to separate them"
+    table = read_numbers(source, columns, ignore, 2, reason, run.reading(missing, MISSING).code_two_values())
     values = dense(table)
     varying = int((np.ptp(values, axis=0) > 0).sum()) if len(values) else 0
     if varying < 2:
-        raise LatentiaError(f"{count(varying, 'column')} with different values; {why}.", source=table.source)
-    sizes = sizes.up_to(values.shape[1], f"{table.source}: {values.shape[1]} columns")
+        raise LatentiaError(f"{count(varying, 'column')} with different values; {reason}.", source=table.source)
+    sizes = sizes.limit_to(values.shape[1], f"{table.source}: {values.shape[1]} columns")
 
-    def fit(size: int | None, **more: Any) -> TensorICA:
-        modelled = None if noise == "none" else noise
-        options: dict[str, Any] = {"refine": refine, "noise": modelled, "keep_moments": keep_moments}
-        return TensorICA(size, **options | run.parameters | more).fit(values)
+    def fit(size: int | None, **overrides: Any) -> TensorICA:
+        noise_model = None if noise == "none" else noise
+        options: dict[str, Any] = {"refine": refine, "noise": noise_model, "keep_moments": keep_moments}
+        return TensorICA(size, **options | run.parameters | overrides).fit(values)
 
     return learn(
         results, table.source, sizes, fit,
         lambda model, _: summarize_ica(model, values, columns=table.columns, row_labels=labels_of(table)),
-        described=described(table), reading={"columns": list(table.columns)},
-        compare=lambda: _comparison(lambda size: fit(size, verbose=False), values),
+        description=describe_source(table), reading={"columns": list(table.columns)},
+        compare=lambda: _compare_sizes(lambda size: fit(size, verbose=False), values),
     )  # fmt: skip
 
 
-def _comparison(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
-    """Models of all rows: there is no likelihood to hold rows out for."""
+def _compare_sizes(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
+    """Compare models of all rows; without a likelihood no rows are held out."""
     total = float(values.var(axis=0).sum())
 
     def measure(model: Any) -> dict[str, Any]:
@@ -77,12 +77,12 @@ def _comparison(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
     return Comparison("sources", "", fit, measure)
 
 
-def added_ica(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
-    """Read rows that are added to a model."""
-    return (dense(read_like(model, source, how)),)
+def added_ica(model: Any, source: Path, read_options: ReadOptions) -> tuple[Any, ...]:
+    """Read rows to add to a model."""
+    return (dense(read_like(model, source, read_options)),)
 
 
-def apply_ica(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
-    """Read other rows; gives the function that writes their sources."""
-    table = read_like(model, source, how)
-    return rows_of(model.transform(dense(table)), labels_of(table)).write
+def apply_ica(model: Any, source: Path, read_options: ReadOptions) -> Callable[[Path], object]:
+    """Read other rows, and return the function that writes their sources."""
+    table = read_like(model, source, read_options)
+    return build_rows_table(model.transform(dense(table)), labels_of(table)).write

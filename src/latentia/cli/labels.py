@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._progress import progress_bar
-from .._terminal import say
 from .._validation import column_names
 from ..datasets.labelled import Labelled, read_labelled, read_rows
 from ..exceptions import LatentiaError
@@ -27,6 +25,8 @@ from ..reading import has_columns
 from ..report.labels import Names, summarize_labels
 from ..report.parts import count
 from ..summaries import Summary, write_csv
+from ..system.progress import progress_bar
+from ..system.terminal import say
 from ._run import Run
 from ._shared import (
     Comparison,
@@ -37,11 +37,11 @@ from ._shared import (
     parse_sizes,
     refuse_options,
 )
-from ._texts import kept_options, read_known, word_options
+from ._texts import read_known, reading_options, word_options
 
 _PREDICTIONS = "predictions.csv"
-_FEWEST_HELD = 20  # rows of which some are held out
-_HEADS = "row", "rank", "label", "score", "probability"
+_MIN_ROWS_TO_HOLD_OUT = 20  # rows of which some are held out
+_HEADER = "row", "rank", "label", "score", "probability"
 
 
 def labels(
@@ -80,8 +80,8 @@ def labels(
         auto, ridge, logistic, full or bayes: what predicts; auto compares, bayes is the topics alone.
     no_topics
         Learn to predict alone: no topics, and none of their files.
-    moments : {auto, occurrence, factorial, paper}
-        auto, occurrence, factorial or paper: how words are looked at.
+    moments : {auto, occurrence, factorial}
+        auto, occurrence or factorial: how words are looked at.
     top : >= 1
         Labels written for every row of --test.
     label_names : --labels
@@ -97,13 +97,13 @@ def labels(
     """
     sizes = parse_sizes(k, "topics")
     if no_topics and (head == "bayes" or len(sizes) > 1):
-        what = "--head bayes predicts with the topics" if head == "bayes" else "-k compares numbers of topics"
-        raise LatentiaError(f"--no-topics: {what}; leave one of them out.")
+        conflict = "--head bayes predicts with the topics" if head == "bayes" else "-k compares numbers of topics"
+        raise LatentiaError(f"--no-topics: {conflict}; leave one of them out.")
     results = run.results(source, "labels.csv", "metrics.csv", _PREDICTIONS, "topics.csv")
     for path, option in ((source, ""), (test, "--test ")):
         if path is not None and not path.exists():
             raise LatentiaError(f"{option}{path}: no such file.")
-    how, counted = run.reading(), word_options(stop_words, min_df, max_df, words)
+    read_options, counting_options = run.reading(), word_options(stop_words, min_df, max_df, words)
     numbers = {"zero_based": zero_based, "labels_zero_based": labels_zero_based}
     texts = {
         "column": column,
@@ -114,26 +114,27 @@ def labels(
         "words": words,
     }
     if has_columns(source):
-        given = {"labels": label_names, "vocabulary": word_names, **numbers}
-        refuse_options(source, "its words and tags have names", **given)
-        options, reading = {"column": column, "tags": tags} | counted, {"column": column} | kept_options(counted)
+        name_options = {"labels": label_names, "vocabulary": word_names, **numbers}
+        refuse_options(source, "its words and tags have names", **name_options)
+        options = {"column": column, "tags": tags} | counting_options
+        reading = {"column": column} | reading_options(counting_options)
     else:
         refuse_options(source, "it holds counts of words, and is no table of texts", **texts)
         options, reading = numbers | {"vocabulary": word_names, "labels": label_names}, {}
-    data = _read(source, test, options, how)
+    data = _read(source, test, options, read_options)
     if not has_columns(source):
         reading = data.train.counted | {"first_label": data.train.first[1]}
     described = f"{source.name}: {', '.join(map(count, data.train.size, ('row', 'word', 'label')))}"
     say(described)
-    sizes = sizes.up_to(min(data.train.size[:2]), described)
+    sizes = sizes.limit_to(min(data.train.size[:2]), described)
     parameters = run.parameters | {
         "head": head, "topics": not no_topics, "moments": moments, "refine": refine, "vocabulary": data.train.words,
         "label_names": data.train.labels,
     }  # fmt: skip
-    learned = _Learned(data, parameters, top)
+    learned = _Learning(data, parameters, top)
     return learn(
         results, source.name, sizes, learned.fit, learned.summary, reading=reading | {"top": top},
-        compare=learned.comparison, first=learned.test, said=learned.said,
+        compare=learned.comparison, write_first=learned.test, messages=learned.describe,
     )  # fmt: skip
 
 
@@ -141,13 +142,13 @@ def labels(
 class _Data:
     """Rows to learn from, and to test on.
 
-    Where ``held`` is true the rows to test on are some of the others, and a model of the rest is tested. ``lines`` are the
-    places of the rows to test on in their file, where these are not their numbers.
+    If ``is_held_out``, the rows to test on are some of the training rows, and a model of the rest is tested. ``lines`` are the
+    places of the test rows in their file, if these are not their numbers.
     """
 
     train: Labelled
     test: Blocks | None = None
-    held: bool = False
+    is_held_out: bool = False
     lines: list[str] | None = None
 
     @property
@@ -160,21 +161,25 @@ class _Data:
         """Names of the labels."""
         return Names("label", self.train.labels, self.train.first[1])
 
-    def measured(self) -> tuple[Blocks, Blocks, str]:
-        """Rows that a model is learned from and measured on, where one is, and what the latter are."""
-        if self.test is None or self.held:
+    def split_for_comparison(self) -> tuple[Blocks, Blocks, str]:
+        """Return rows to learn from and rows to measure on, with a description of the latter."""
+        if self.test is None or self.is_held_out:
             return *hold_out(self.train.rows, self.train.source), "one row in ten"
         return self.train.rows, self.test, "the rows of --test"
 
 
-def _read(source: Path, test: Path | None, options: dict[str, Any], how: ReadOptions) -> _Data:
-    """Everything that the command needs, checked as far as that takes no fit; of texts alone one in ten is held out."""
-    options = options | {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
+def _read(source: Path, test: Path | None, options: dict[str, Any], read_options: ReadOptions) -> _Data:
+    """Read and check all data of the command; of texts without test rows one in ten is held out."""
+    options = options | {
+        "encoding": read_options.encoding,
+        "cache": read_options.cache,
+        "progress": read_options.progress,
+    }
     train = read_labelled(source, **options)
-    other = None if test is None else read_labelled(test, **options, like=train)
-    if other is not None:
-        return _Data(train, other.rows, lines=other.names)
-    if train.names is None or train.rows.n_rows < _FEWEST_HELD:
+    test_rows = None if test is None else read_labelled(test, **options, like=train)
+    if test_rows is not None:
+        return _Data(train, test_rows.rows, lines=test_rows.names)
+    if train.names is None or train.rows.n_rows < _MIN_ROWS_TO_HOLD_OUT:
         return _Data(train)
     return _Data(train, hold_out(train.rows, train.source)[1], True, train.names)
 
@@ -183,69 +188,73 @@ def _read(source: Path, test: Path | None, options: dict[str, Any], how: ReadOpt
 
 
 @dataclass
-class _Predicted:
-    """What is kept of predictions: the first labels of every row, block by block, and how long it took."""
+class _Predictions:
+    """Record of predictions: the first labels of every row, block by block, and the seconds they took."""
 
     first: list[np.ndarray] = field(default_factory=list)
     seconds: float = 0.0
 
 
 @dataclass
-class _Learned:
-    """Fits, predictions for the test rows and how good they are: known once `test` has been called."""
+class _Learning:
+    """Fits, predictions for the test rows, and their measures, known after a call of `test`."""
 
     data: _Data
     options: dict[str, Any]
     top: int
     seconds: float = 0.0
-    predicted: _Predicted = field(default_factory=_Predicted)
+    predicted: _Predictions = field(default_factory=_Predictions)
     measures: list[dict[str, Any]] = field(default_factory=list)
 
     def fit(self, size: int | None) -> Any:
-        """The model of all rows, and how long it takes."""
+        """Fit the model of all rows, and measure the time."""
         start = perf_counter()
         model = MomentMultiLabelClassifier(size, **self.options).fit(self.data.train.rows)  # type: ignore[arg-type]
         self.seconds = perf_counter() - start
         return model
 
     def comparison(self) -> Comparison:
-        """Measures on the rows of --test, or else models of nine tenths of the rows and measures on the others."""
-        (train, test, what), options = self.data.measured(), self.options | {"verbose": False}
+        """Compare numbers of topics on the rows of --test, else on one row in ten."""
+        (train, test, tested_on), options = self.data.split_for_comparison(), self.options | {"verbose": False}
 
         def measure(model: Any) -> dict[str, Any]:
             first = next(ranking_measures(model, test, model.top_labels(test, 1)[0]))
             return {"precision@1": first["value"], "document AUC": auc_measure(model, test)["value"]}
 
         return Comparison(
-            "topics", what, lambda size: MomentMultiLabelClassifier(size, **options).fit(train), measure,
+            "topics", tested_on, lambda size: MomentMultiLabelClassifier(size, **options).fit(train), measure,
             highest("precision@1", "{} topics have the highest held-out precision@1 and are fitted on all rows."),
         )  # fmt: skip
 
     def test(self, folder: Path, model: Any) -> None:
-        """Write the best labels of every test row as they are found, keep the first few, and measure these."""
+        """Write the best labels of every test row, keep the first few, and measure these."""
         data, test = self.data, self.data.test
         if test is None:
             return
-        if data.held:  # a model of the same kind that has not seen them
-            model = clone(model).set_params(n_components=model.n_components, verbose=False).fit(data.measured()[0])
+        if data.is_held_out:  # fit a model of the same kind without the test rows
+            model = (
+                clone(model)
+                .set_params(n_components=model.n_components, verbose=False)
+                .fit(data.split_for_comparison()[0])
+            )
         progress = bool(self.options["verbose"])
-        found = _predictions(model, test, data.labels, self.top, progress, self.predicted, data.lines)
-        write_csv(folder / _PREDICTIONS, _HEADS, found)
+        predictions = _predictions(model, test, data.labels, self.top, progress, self.predicted, data.lines)
+        write_csv(folder / _PREDICTIONS, _HEADER, predictions)
         first = np.concatenate(self.predicted.first)
         self.measures = [auc_measure(model, test), *ranking_measures(model, test, first, data.train.rows.n_rows)]
 
     def summary(self, model: Any, _: Any) -> Summary:
-        """What the page says, and files."""
+        """Summarise the model for the page and files."""
         data = self.data
         return summarize_labels(
-            model, None if data.held else data.test, vocabulary=data.words, label_names=data.labels,
+            model, None if data.is_held_out else data.test, vocabulary=data.words, label_names=data.labels,
             measures=self.measures, facts=self._facts(model),
-            tested="On one row in ten, by a model of the others" if data.held else "On the test rows",
+            tested="On one row in ten, by a model of the others" if data.is_held_out else "On the test rows",
             label_sets=data.train.rows,
         )  # fmt: skip
 
-    def said(self, model: Any) -> Iterator[str]:
-        """What it took, and what predicts."""
+    def describe(self, model: Any) -> Iterator[str]:
+        """Yield lines on cost, head and predictions."""
         memory = f"; {_peak_memory()} of memory at most" if _peak_memory() else ""
         yield f"Learned in {self.seconds:.1f} seconds and {model.n_passes_} passes over the data{memory}."
         if model.head_ != "bayes":
@@ -255,15 +264,15 @@ class _Learned:
             yield f"Predicted {rows} in {seconds:.2f} seconds, {self.speed} rows per second."
 
     def _facts(self, model: Any) -> list[tuple[str, str]]:
-        """Headline numbers for the report."""
+        """List the headline numbers of the report."""
         sizes = zip(
             ("rows learned from", "words", "labels"), (f"{size:,}" for size in self.data.train.size), strict=True
         )
-        took = ("to learn", f"{self.seconds:.1f} s"), ("of memory at most", _peak_memory())
-        found = [*sizes, ("passes over the data", str(model.n_passes_)), *took]
+        cost = ("to learn", f"{self.seconds:.1f} s"), ("of memory at most", _peak_memory())
+        facts = [*sizes, ("passes over the data", str(model.n_passes_)), *cost]
         if self.data.test is not None:
-            found += [("rows tested on", f"{self.data.test.n_rows:,}"), ("rows predicted per second", self.speed)]
-        return [fact for fact in found if fact[1]]
+            facts += [("test rows", f"{self.data.test.n_rows:,}"), ("rows predicted per second", self.speed)]
+        return [fact for fact in facts if fact[1]]
 
     @property
     def speed(self) -> str:
@@ -272,17 +281,17 @@ class _Learned:
 
 
 def _predictions(
-    model: Any, rows: Blocks, labels: Names, n_top: int, progress: bool, seen: _Predicted, lines: list[str] | None = None
+    model: Any, rows: Blocks, labels: Names, n_top: int, progress: bool, record: _Predictions, lines: list[str] | None = None
 ) -> Iterator[list[Any]]:  # fmt: skip
-    """The best labels of every row, as they are found; ``seen`` keeps the first few."""
+    """Yield the best labels of every row; ``record`` keeps the first few."""
     with progress_bar(progress and "predicting", rows.n_rows, "rows") as advance:
         for block in rows:
             start = perf_counter()
-            found, scores = model.top_labels(Blocks.from_array(block[0]), max(n_top, *AT))
-            seen.seconds += perf_counter() - start
-            seen.first.append(found[:, : max(AT)])
-            kept = (found[:, :n_top], scores[:, :n_top], model.probability_of(scores)[:, :n_top])
-            for row, *best in zip(block.rows, *kept, strict=True):
+            labels_of_rows, scores = model.top_labels(Blocks.from_array(block[0]), max(n_top, *AT))
+            record.seconds += perf_counter() - start
+            record.first.append(labels_of_rows[:, : max(AT)])
+            written = (labels_of_rows[:, :n_top], scores[:, :n_top], model.probability_of(scores)[:, :n_top])
+            for row, *best in zip(block.rows, *written, strict=True):
                 place = row + 1 if lines is None else lines[row]
                 for rank, (label, score, p) in enumerate(zip(*best, strict=True), 1):
                     yield [place, rank, labels.short(label), f"{score:.6g}", f"{p:.6g}"]
@@ -290,7 +299,7 @@ def _predictions(
 
 
 def _peak_memory() -> str:
-    """The most memory that this process has held, where the system tells."""
+    """Return the peak memory of this process, if the system reports it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -303,21 +312,23 @@ def _peak_memory() -> str:
 
 
 def apply_labels(
-    model: Any, source: Path, how: ReadOptions, column: str | None = None, split: str | None = None
+    model: Any, source: Path, read_options: ReadOptions, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
-    """Read other rows; gives the function that writes their labels."""
+    """Read other rows; return the function that writes their labels."""
     reading = model.reading_ or {"zero_based": True}
     lines: list[str] | None = None
     if "column" in reading:
-        corpus = read_known(source, model, column_names(model), how, column, split)
+        corpus = read_known(source, model, column_names(model), read_options, column, split)
         rows, lines = corpus.blocks, corpus.names
     else:
         if column is not None or split is not None:
-            raise LatentiaError("--column and --split: the model was not learned from texts; leave them out.")
+            raise LatentiaError("--column and --split need a model of texts. Leave them out.")
         numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
-        rows = read_rows(source, model.n_features_in_, **numbers, cache=how.cache, progress=how.progress)
+        rows = read_rows(
+            source, model.n_features_in_, **numbers, cache=read_options.cache, progress=read_options.progress
+        )
     say(f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
     names = model.label_names if "top" in reading else model.names_of_labels
     labels, top = Names("label", names, reading.get("first_label", 0)), reading.get("top", 5)
-    found = _predictions(model, rows, labels, top, how.progress, _Predicted(), lines)
-    return lambda path: write_csv(path, _HEADS, found)
+    predictions = _predictions(model, rows, labels, top, read_options.progress, _Predictions(), lines)
+    return lambda path: write_csv(path, _HEADER, predictions)

@@ -1,4 +1,4 @@
-"""``latentia look``: what a file holds, column by column, and the commands that can answer questions of it."""
+"""``latentia look``: the contents of a file, column by column, and the commands that fit it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from .._terminal import Terminal, say
 from ..passes.formats import STANDARD_INPUT, reusable
 from ..reading import Reading, look_at
-from ._run import asked_of
+from ..system.terminal import Terminal, say
+from ._run import parse_column_options
 
 _HEADS = "column", "role", "why", "examples", "missing"
-_MOST = 60  # columns that are listed
+_MAX_COLUMNS = 60  # in the printed list
 
 
 def look(
@@ -35,7 +35,7 @@ def look(
     source
         A table, texts, edges or a matrix: CSV, TSV, Excel, Parquet, JSON Lines, text. ``-`` is standard input.
     """
-    asked = asked_of(role, missing_codes, empty, positive, id)
+    asked = parse_column_options(role, missing_codes, empty, positive, id)
     name = "-" if source.name == STANDARD_INPUT else str(source)
     with reusable(source) as path:
         reading = look_at(path, asked, sheet=sheet, encoding=encoding, name=name)
@@ -54,14 +54,14 @@ def _print(reading: Reading) -> None:
         for head in _HEADS:
             table.add_column(head, justify="right" if head == "missing" else "left", overflow="fold")
         rows = reading.rows()
-        for row in rows[:_MOST]:
+        for row in rows[:_MAX_COLUMNS]:
             table.add_row(*map(escape, row[: len(_HEADS)]))
         console.print(table)
-        for row in rows[:_MOST]:
+        for row in rows[:_MAX_COLUMNS]:
             if row[-1]:
                 say(f"  {row[0]}: {row[-1]}", console)
-        if len(rows) > _MOST:
-            say(f"{len(rows) - _MOST:,} more columns; all of them: --json", console)
+        if len(rows) > _MAX_COLUMNS:
+            say(f"{len(rows) - _MAX_COLUMNS:,} more columns; all of them: --json", console)
     if reading.commands:
         say("Commands for such a file:", console)
         for command in reading.commands:

@@ -1,4 +1,4 @@
-"""``latentia matrix``: probabilities of pairs of words, nodes or things on disk, as tables, a model and a report."""
+"""``latentia matrix``: probabilities of pairs of words, nodes or things in a file, as tables, a model and a report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._terminal import say
 from ..datasets import Pairs, match_pairs, read_pairs, read_text_pairs
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
@@ -17,12 +16,13 @@ from ..reading import has_columns
 from ..report.matrix import community_evidence, summarize_matrix
 from ..report.parts import evidence_of
 from ..summaries import Column, Table
+from ..system.terminal import say
 from ._run import Run
-from ._shared import Comparison, ReadOptions, Rows, existing, highest, learn, parse_sizes
+from ._shared import Comparison, ReadOptions, Rows, check_file, highest, learn, parse_sizes
 from ._tables import split_names
 
 _FILES = "following.csv", "labels.csv", "nearest.csv", "spectrum.csv", "words.csv"
-_HELD_OUT, _LISTED = 0.1, 500
+_HELD_OUT_SHARE, _N_LISTED = 0.1, 500
 
 
 def matrix(
@@ -39,22 +39,21 @@ def matrix(
     near: list[str] | None = None,
     group: bool = False,
     ordered: bool = False,
-    method: str = "shrink",
     tau: float | None = None,
     refine: str = "0",
 ) -> dict[str, Any]:
-    """Learn how probable every pair is, what is near to what, or communities, and write tables and a report.
+    """Learn the probability of every pair, nearest words, or communities, and write tables and a report.
 
     Parameters
     ----------
     source
-        Pairs, two words per line and, if wanted, how often; a table of counts (.mtx); or texts.
+        Pairs, two words per line and optionally a count; a table of counts (.mtx); or texts.
     k : -k, --rank, -r
         Rank, or number of communities; FROM:TO:STEP compares a range.
     bigrams
         Count neighbouring words of texts.
     window : >= 1
-        Count words of texts that stand at most this many words apart.
+        Count pairs of words of texts with at most this distance.
     lines
         Every line is a text of its own.
     column
@@ -64,45 +63,43 @@ def matrix(
     min_count : >= 1
         Skip rarer words; by default 5 for texts and 1 for pairs.
     near
-        A word whose nearest words are shown; may be given again.
+        Show the nearest words of this word; may be given again.
     group : --communities
         The pairs are edges of a graph: find -k communities of nodes.
     ordered
         The order of a pair matters: what follows what in texts, or which user took which item.
-    method : {shrink, binned}
-        shrink, or binned: the paper's algorithm.
     tau
-        How far rare words are held back; by default 0.3, for communities 0.5.
+        Smoothing of rare words; by default 0.3, for communities 0.5.
     """
-    what = "communities" if group else "dimensions"
-    sizes = parse_sizes(k, what)
+    noun = "communities" if group else "dimensions"
+    sizes = parse_sizes(k, noun)
     if group and min(sizes) < 2:
-        raise LatentiaError(f"-k {k}: two communities or more are needed.")
+        raise LatentiaError(f"-k {k}: expected at least two communities.")
     if ordered and group:
-        raise LatentiaError("--ordered: communities are those of pairs without order.")
-    if ordered and (method != "shrink" or str(refine) not in ("0", "auto")):
-        raise LatentiaError("--ordered: leave out --method and --refine, which are for pairs without order.")
+        raise LatentiaError("--ordered: communities need pairs without order. Leave one of the two options out.")
+    if ordered and str(refine) not in ("0", "auto"):
+        raise LatentiaError("--ordered: leave out --refine, which is for pairs without order.")
     results = run.results(source, *_FILES)
     window = 1 if bigrams and window is None else window
     reading = {"window": window, "lines": lines, "column": column, "columns": split_names(columns)}
-    pairs = _read(source, reading, vocabulary, min_count, run.reading())
-    say(_described(pairs, group, ordered))
-    wanted = _known(pairs, near or [])
+    pairs = _read_source(source, reading, vocabulary, min_count, run.reading())
+    say(_describe_pairs(pairs, group, ordered))
+    near_words = _check_near(pairs, near or [])
     data = f"{pairs.source}: {len(pairs.words):,} {'nodes' if group else 'words'}"
-    sizes = sizes.up_to(len(pairs.words), data)
+    sizes = sizes.limit_to(len(pairs.words), data)
     options: dict[str, Any] = {
-        "symmetric": not ordered, "method": method, "tau": (0.5 if group else 0.3) if tau is None else tau, "refine": refine,
+        "symmetric": not ordered, "tau": (0.5 if group else 0.3) if tau is None else tau, "refine": refine,
         "vocabulary": pairs.words, **run.parameters,
     }  # fmt: skip
     return learn(
         results, pairs.source, sizes,
         lambda size: ProbabilityMatrix(size, **options).fit(pairs.counts),  # type: ignore[arg-type]
         lambda model, comparison: summarize_matrix(
-            model, pairs.counts, near=wanted, communities=group, listed=_LISTED, comparison=comparison, source=pairs.source,
-            title=f"{'Communities' if group else 'Pairs'} of {pairs.source}",
+            model, pairs.counts, near=near_words, communities=group, listed=_N_LISTED, comparison=comparison,
+            source=pairs.source, title=f"{'Communities' if group else 'Pairs'} of {pairs.source}",
         ),
         reading=reading,
-        compare=lambda: _comparison(pairs, options | {"n_splits": 0, "verbose": False}),
+        compare=lambda: _build_comparison(pairs, options | {"n_splits": 0, "verbose": False}),
         evidence=community_evidence if group else evidence_of,
     )  # fmt: skip
 
@@ -110,89 +107,100 @@ def matrix(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(
-    path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, how: ReadOptions
+def _read_source(
+    path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, read_options: ReadOptions
 ) -> Pairs:
-    texts, counts = ({f"--{one}": reading[one] for one in some} for some in (("lines", "column"), ("columns",)))
-    given = counts | {"--vocabulary": vocabulary}
-    why = "pairs that were counted before, not for --bigrams and --window."
+    texts, counts = ({f"--{name}": reading[name] for name in names} for names in (("lines", "column"), ("columns",)))
+    unused = counts | {"--vocabulary": vocabulary}
+    explanation = "pairs that were counted before, not for --bigrams and --window."
     if reading["window"] is None:
-        given, why = texts, "texts: add --bigrams to count neighbouring words."
-    for option, value in given.items():
+        unused, explanation = texts, "texts: add --bigrams to count neighbouring words."
+    for option, value in unused.items():
         if value:
-            raise LatentiaError(f"{option} is for {why}")
-    common: dict[str, Any] = {"encoding": how.encoding, "progress": how.progress}
+            raise LatentiaError(f"{option} is for {explanation}")
+    common: dict[str, Any] = {"encoding": read_options.encoding, "progress": read_options.progress}
     if reading["window"] is None:
-        known = vocabulary and existing(vocabulary, "--vocabulary")
-        more: dict[str, Any] = {"columns": reading["columns"], "min_count": min_count or 1, "cache": how.cache}
-        return read_pairs(path, vocabulary=known, **common, **more)
-    least: dict[str, Any] = {} if min_count is None else {"min_count": min_count}
-    return read_text_pairs(path, **{one: reading[one] for one in ("window", "lines", "column")}, **common, **least)
+        vocabulary_path = vocabulary and check_file(vocabulary, "--vocabulary")
+        list_options: dict[str, Any] = {
+            "columns": reading["columns"],
+            "min_count": min_count or 1,
+            "cache": read_options.cache,
+        }
+        return read_pairs(path, vocabulary=vocabulary_path, **common, **list_options)
+    text_options: dict[str, Any] = {} if min_count is None else {"min_count": min_count}
+    return read_text_pairs(
+        path, **{name: reading[name] for name in ("window", "lines", "column")}, **common, **text_options
+    )
 
 
-def _described(pairs: Pairs, graph: bool, ordered: bool) -> str:
+def _describe_pairs(pairs: Pairs, graph: bool, ordered: bool) -> str:
     counts, twice = (pairs.counts, False) if ordered else symmetric_counts(pairs.counts)
     size, total = len(pairs.words), float(counts.sum()) / (1 if ordered else 2)
-    many, one = ("edges", "node") if graph else ("pairs", "word")
-    rare = f"; {pairs.left_out:,} rarer {one}s are skipped" if pairs.left_out else ""
-    rare += f"; all {many} are there in both orders, and counted once" if twice else ""
-    return f"{pairs.source}: {total:,.0f} {many} of {size:,} {one}s, {total / size:.3g} per {one}{rare}"
+    plural, noun = ("edges", "node") if graph else ("pairs", "word")
+    rare = f"; {pairs.left_out:,} rarer {noun}s are skipped" if pairs.left_out else ""
+    rare += f"; all {plural} are there in both orders, and counted once" if twice else ""
+    return f"{pairs.source}: {total:,.0f} {plural} of {size:,} {noun}s, {total / size:.3g} per {noun}{rare}"
 
 
-def _known(pairs: Pairs, near: list[str]) -> list[str]:
-    """The words of ``--near``, each once."""
+def _check_near(pairs: Pairs, near: list[str]) -> list[str]:
+    """Return the words of ``--near``, each once; raise for unknown ones."""
     words = set(pairs.words) if near else set()
-    found = {word if word in words else word.lower(): word for word in near}
-    for chosen, word in found.items():
+    chosen_words = {word if word in words else word.lower(): word for word in near}
+    for chosen, word in chosen_words.items():
         if chosen not in words:
             rare = " It may be rarer than --min-count." if pairs.left_out else ""
             raise LatentiaError(f"--near {word}: {pairs.source} has no such word.{rare}")
-    return list(found)
+    return list(chosen_words)
 
 
-def _comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
-    """Models of nine tenths of the pairs, and the likelihood that each gives to the tenth."""
+def _build_comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
+    """Fit models to nine tenths of the pairs and compare them by the likelihood of the last tenth."""
     counts, symmetric = symmetric_counts(pairs.counts) if options["symmetric"] else (pairs.counts, False)
-    held, kept = split_counts(counts if symmetric else pairs.counts, symmetric, options["random_state"], _HELD_OUT)
-    if not held.nnz or not kept.nnz:
-        raise LatentiaError("too few pairs to hold some out; give one number with -k.", source=pairs.source)
+    held_out, training = split_counts(
+        counts if symmetric else pairs.counts, symmetric, options["random_state"], _HELD_OUT_SHARE
+    )
+    if not held_out.nnz or not training.nnz:
+        raise LatentiaError("too few pairs to hold some out. Give one number with -k.", source=pairs.source)
     score, above = "held-out log-likelihood", "above independent words"
-    alone = ProbabilityMatrix(1, **options | {"refine": 0, "method": "shrink", "discount": False}).fit(kept).score(held)
+    base_score = ProbabilityMatrix(1, **options | {"refine": 0, "discount": False}).fit(training).score(held_out)
     best = "Rank {} has the highest held-out log-likelihood per pair, in nats, and is fitted on all pairs."
 
     def choose(rows: Rows) -> tuple[int, str]:
         better = max(row[above] for row in rows) > 0
         return highest(score, best + ("" if better else " No rank predicts better than independent words."))(rows)
 
+    def measure(model: ProbabilityMatrix) -> dict[str, float]:
+        value = model.score(held_out)
+        return {score: value, above: value - base_score, "directions kept": model.n_kept_}
+
     return Comparison(
-        "rank", "one pair in ten", lambda size: ProbabilityMatrix(size, **options).fit(kept),
-        lambda model: {score: (value := model.score(held)), above: value - alone, "directions kept": model.n_kept_}, choose,
-    )  # fmt: skip
+        "rank", "one pair in ten", lambda size: ProbabilityMatrix(size, **options).fit(training), measure, choose
+    )
 
 
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_matrix(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
-    """Read other pairs; gives the function that writes how probable each is."""
+def apply_matrix(model: Any, source: Path, read_options: ReadOptions) -> Callable[[Path], object]:
+    """Read other pairs; return the function that writes the probability of each."""
     reading = {"window": None, "lines": False, "column": None, "columns": None} | dict(model.reading_)
     if not has_columns(source):
         reading = reading | {"column": None, "columns": None}
-    pairs = _read(source, reading, None, 1, how)
+    pairs = _read_source(source, reading, None, 1, read_options)
     names = range(model.n_features_in_) if model.vocabulary is None else model.vocabulary
     say(f"{pairs.source}: {pairs.counts.nnz:,} different pairs of {len(pairs.words):,} words")
-    found = match_pairs(pairs, names)
-    if found.n_ignored:
-        strange = f"{found.n_unknown:,} words that the model does not have"
-        say(f"{found.n_ignored:,} pairs with {strange} are ignored.")
-    return _probabilities(model, names, found.first, found.second, found.times).write
+    matches = match_pairs(pairs, names)
+    if matches.n_ignored:
+        unknown = f"{matches.n_unknown:,} words that the model does not have"
+        say(f"{matches.n_ignored:,} pairs with {unknown} are ignored.")
+    return _build_probability_table(model, names, matches.first, matches.second, matches.times).write
 
 
-def _probabilities(model: Any, names: Any, first: np.ndarray, second: np.ndarray, times: np.ndarray) -> Table:
-    """The probability of every pair, and the logarithm of how many times as probable it is as of independent words."""
+def _build_probability_table(model: Any, names: Any, first: np.ndarray, second: np.ndarray, times: np.ndarray) -> Table:
+    """Build a table of pairs with their probabilities, and the log-ratios to those of independent words."""
     probability = model.entries(first, second)
-    alone = model.marginals_[first] * (model.marginals_ if model.symmetric else model.column_marginals_)[second]
-    ratio = np.divide(probability, alone, out=np.zeros(len(alone)), where=alone > 0)
+    independent = model.marginals_[first] * (model.marginals_ if model.symmetric else model.column_marginals_)[second]
+    ratio = np.divide(probability, independent, out=np.zeros(len(independent)), where=independent > 0)
     columns = (
         Column("word", [names[i] for i in first]), Column("other word", [names[j] for j in second]),
         Column("times", times, ".10g"), Column("probability", probability, ".8g"),

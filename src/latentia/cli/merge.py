@@ -1,13 +1,13 @@
-"""``latentia merge``: one model of all rows that several were learned from."""
+"""``latentia merge``: one model of all rows from several models."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from .._additive import merge as merged
+from ..fitting.additive import merge as merged
 from ._results import Results
-from .update import kept_model, learn_again
+from .update import load_extendable_model, report_changed_model
 
 
 def merge(
@@ -16,14 +16,14 @@ def merge(
     force: bool = False,
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Make one model of all rows that several models were learned from; the rows are not needed.
+    """Merge several models into one model of all their rows, without the rows themselves.
 
     Parameters
     ----------
     models
-        Folders of results whose models were learned alike, with --keep-moments.
+        Folders of results, learned with the same options and --keep-moments.
     """
     results = Results(out, models[0], (), force, progress=not quiet)
     results.check()
-    found = [kept_model(path) for path in models]
-    return learn_again(results, f"{len(found)} models", lambda _: merged(found), [])
+    loaded_models = [load_extendable_model(path) for path in models]
+    return report_changed_model(results, f"{len(loaded_models)} models", lambda _: merged(loaded_models), [])

@@ -1,4 +1,4 @@
-"""``latentia mixture``: components of the rows of a table on disk, as tables, a model and a report."""
+"""``latentia mixture``: a mixture model of the rows of a table on disk, as tables, a model and a report."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._terminal import say
 from ..datasets.tables import places_of
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..passes import Blocks
-from ..report.mixture import means_of, rows_of, summarize_mixture
+from ..report.mixture import build_rows_table, join_means, summarize_mixture
 from ..summaries import Summary
-from ._effects import Covariates, effects_of
+from ..system.terminal import say
+from ._effects import Covariates, prepare_effects
 from ._mixed import frame_of, mixture_of_kinds, read_same_kinds
 from ._options import check_choice
 from ._run import Run
@@ -24,12 +24,12 @@ from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import (
     MISSING,
     Table,
-    described,
-    keeps,
+    describe_source,
     labels_of,
+    missing_setting,
     read_like,
     read_numbers,
-    scaled_rows,
+    scale_rows,
     scaling,
     split_names,
 )
@@ -78,47 +78,51 @@ def mixture(
         )
         return mixture_of_kinds(run, source, k, columns, ignore, missing, refine)
     sizes = parse_sizes(k, "components")
-    grouped = _parse_views(views, columns, ignore, scale, distribution)
-    _check_covariance(covariance, grouped, refine)
+    groups = _parse_views(views, columns, ignore, scale, distribution)
+    _check_covariance(covariance, groups, refine)
     results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
-    chosen = [name for group in grouped for name in group] or split_names(columns)
-    option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
-    how = run.reading(missing, (*MISSING, "keep")).of_two_values()
-    apart = Covariates.read(source, effects, cluster, how)
-    table = read_numbers(source, chosen, _left_out(chosen, ignore, apart, option), 2, why, how, option)
-    moved = effects_of(apart.of_rows(table.rows), len(table.rows), effects, cluster)
-    sizes = sizes.up_to(*_most(table, grouped, bool(refine)))
+    chosen = [name for group in groups for name in group] or split_names(columns)
+    option, reason = "--views" if groups else "--columns", "a mixture needs two or more"
+    read_options = run.reading(missing, (*MISSING, "keep")).code_two_values()
+    covariates = Covariates.read(source, effects, cluster, read_options)
+    table = read_numbers(
+        source, chosen, _list_ignored(chosen, ignore, covariates, option), 2, reason, read_options, option
+    )
+    fit_effects = prepare_effects(covariates.select_rows(table.rows), len(table.rows), effects, cluster)
+    sizes = sizes.limit_to(*_count_supported(table, groups, bool(refine)))
     options: dict[str, Any] = {"refine": refine, **run.parameters}
-    reading: dict[str, Any] = {"columns": list(table.columns)} | keeps(missing)
-    if grouped:
-        options["distribution"] = distribution or _distribution(table.values)
+    reading: dict[str, Any] = {"columns": list(table.columns)} | missing_setting(missing)
+    if groups:
+        options["distribution"] = distribution or _choose_distribution(table.values)
     else:
         shape = "spherical" if covariance == "auto" and keep_moments else covariance
         options |= {"covariance_type": shape, "keep_moments": keep_moments}
-    if not grouped and scale is not False:
+    if not groups and scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: distances and errors are in standard deviations.")
-    rows = scaled_rows(table.values, reading)
+    rows = scale_rows(table.values, reading)
     criteria: dict[str, float] = {}
 
-    def told(model: Any, _: Any) -> Summary:
+    def summarize(model: Any, _: Any) -> Summary:
         criteria.update(bic=model.bic(rows), aic=model.aic(rows))
         return summarize_mixture(
-            model, _shown(table.values), columns=table.columns, probabilities=model.predict_proba(rows), criteria=criteria,
-            row_labels=labels_of(table), effects=moved(model, rows), **units_mixture(model),
+            model, _fill_missing(table.values), columns=table.columns, probabilities=model.predict_proba(rows),
+            criteria=criteria, row_labels=labels_of(table), effects=fit_effects(model, rows), **units_mixture(model),
         )  # fmt: skip
 
     shapes: dict[int | None, str] = {}
 
     def fit(size: int | None) -> Any:
         shape = {"covariance_type": shapes[size]} if size in shapes else {}
-        return _fit(rows, table.columns, grouped, size, options | shape)
+        return _fit(rows, table.columns, groups, size, options | shape)
 
     quiet = options | {"verbose": False}
     summary = learn(
-        results, table.source, sizes, fit, told, reading=reading, described=described(table),
-        compare=lambda: _comparison(rows, table, grouped, quiet) if grouped else _cross_validation(rows, table, quiet, shapes),
-        said=lambda model: _shape_lines(model, covariance),
+        results, table.source, sizes, fit, summarize, reading=reading, description=describe_source(table),
+        compare=lambda: (
+            _compare_held_out(rows, table, groups, quiet) if groups else _compare_by_folds(rows, table, quiet, shapes)
+        ),
+        messages=lambda model: _describe_shape(model, covariance),
     )  # fmt: skip
     return summary | criteria
 
@@ -129,71 +133,75 @@ def mixture(
 def _parse_views(
     views: str | None, columns: str | None, ignore: str | None, scale: bool | None, distribution: str | None
 ) -> list[list[str]]:
-    """Groups of columns; empty without --views."""
+    """Parse the groups of columns; empty without --views."""
     if views is None:
         if distribution is not None:
             raise LatentiaError(
-                "--distribution is for --views; without them give mixed, or choose a shape with --covariance."
+                "--distribution needs --views; without them use --distribution mixed, or choose a shape with --covariance."
             )
         return []
-    for option, given in (("--columns", columns), ("--ignore", ignore)):
-        if given is not None:
+    for option, value in (("--columns", columns), ("--ignore", ignore)):
+        if value is not None:
             raise LatentiaError(f"{option}: --views names the columns already; leave {option} out.")
     if scale is not None:
-        raise LatentiaError("--scale: with --views every column is measured in its own spread; leave it out.")
+        raise LatentiaError("--scale: with --views every column has its own scale; leave it out.")
     if distribution is not None:
         check_choice("--distribution", distribution, ("bernoulli", "gaussian"))
     groups = [split_names(group) or [] for group in views.split(";") if group.strip()]
     if len(groups) < 3:
-        raise LatentiaError(f'--views {views!r}: {len(groups)} groups of columns; three or more, as in "a,b;c,d;e,f".')
+        raise LatentiaError(
+            f'--views {views!r}: expected three or more groups of columns, as in "a,b;c,d;e,f"; found {len(groups)}.'
+        )
     if not all(groups):
         raise LatentiaError(f"--views {views!r}: a group has no columns.")
     return groups
 
 
 def _check_mixed(options: dict[str, Any], covariance: str, keep_moments: bool) -> None:
-    """Raise for options that columns of several kinds do not have."""
+    """Raise for options that do not go with columns of several kinds."""
     shape = None if covariance == "auto" else covariance
     for option, value in (options | {"--covariance": shape, "--keep-moments": keep_moments or None}).items():
         if value is not None:
-            raise LatentiaError(f"{option}: with --distribution mixed every column has its own measure; leave it out.")
+            raise LatentiaError(
+                f"{option}: leave it out with --distribution mixed, which treats every column by its kind."
+            )
 
 
-def _left_out(chosen: list[str] | None, ignore: str | None, apart: Covariates, option: str) -> list[str]:
-    """The columns that components are not learned from: those of effects are never."""
+def _list_ignored(chosen: list[str] | None, ignore: str | None, covariates: Covariates, option: str) -> list[str]:
+    """List the columns that the components ignore; columns of effects are always among them."""
     ignored = split_names(ignore) or []
-    both = [name for name in chosen or () if name in apart.columns]
-    if both:
+    shared = [name for name in chosen or () if name in covariates.columns]
+    if shared:
         raise LatentiaError(
-            f"--effects: components are learned from {both[0]!r}, which {option} names: name it in one."
+            f"--effects: column {shared[0]!r} is also in {option}, which the components use: name it in one of the two."
         )
-    return ignored if chosen else [*ignored, *(name for name in apart.columns if name not in ignored)]
+    return ignored if chosen else [*ignored, *(name for name in covariates.columns if name not in ignored)]
 
 
-def _check_covariance(covariance: str, grouped: list[list[str]], refine: Any) -> None:
-    if covariance != "auto" and grouped:
-        raise LatentiaError("--covariance is for components of all columns; leave it out with --views.")
+def _check_covariance(covariance: str, groups: list[list[str]], refine: Any) -> None:
+    if covariance != "auto" and groups:
+        raise LatentiaError("--covariance needs components over all columns: leave it out with --views.")
     if covariance not in ("auto", "spherical") and not refine:
-        raise LatentiaError(f"--covariance {covariance}: such components are fitted by EM; leave --refine 0 out.")
+        raise LatentiaError(f"--covariance {covariance} needs EM: leave --refine 0 out.")
 
 
-def _most(table: Table, grouped: list[list[str]], refined: bool) -> tuple[int, str]:
-    """The most components that the data can carry, and what carries them."""
+def _count_supported(table: Table, groups: list[list[str]], has_em: bool) -> tuple[int, str]:
+    """Count the components that the data can carry, and describe the data."""
     n, width = table.values.shape
-    if not grouped:
-        return n if refined else min(n, width), f"{table.source}: {n} rows of {width} columns"
-    joined = [sum(len(group) for group in grouped[i::3]) for i in range(3)]
-    sizes = ", ".join(map(str, joined))
-    return min(min(joined) + 1, n // 2), f"{table.source}: {n} rows and {sizes} columns in the three views"
+    if not groups:
+        return n if has_em else min(n, width), f"{table.source}: {n} rows of {width} columns"
+    widths = [sum(len(group) for group in groups[i::3]) for i in range(3)]
+    sizes = ", ".join(map(str, widths))
+    return min(min(widths) + 1, n // 2), f"{table.source}: {n} rows and {sizes} columns in the three views"
 
 
-def _distribution(rows: Any) -> str:
+def _choose_distribution(rows: Any) -> str:
     values = rows.data if sparse.issparse(rows) else rows
     return "bernoulli" if ((values == 0) | (values == 1) | np.isnan(values)).all() else "gaussian"
 
 
-def _shown(values: Any) -> Any:
-    """The rows with the mean of the column where a cell is missing, for tables and figures."""
+def _fill_missing(values: Any) -> Any:
+    """Fill missing cells with the mean of the column, for tables and figures."""
     if sparse.issparse(values) or not np.isnan(values).any():
         return values
     return np.where(np.isnan(values), np.nanmean(values, axis=0), values)
@@ -203,27 +211,27 @@ def _shown(values: Any) -> Any:
 
 
 def _fit(
-    rows: Any, columns: list[str], grouped: list[list[str]], size: int | list[int] | None, options: dict[str, Any]
+    rows: Any, columns: list[str], groups: list[list[str]], size: int | list[int] | None, options: dict[str, Any]
 ) -> Any:
-    if not grouped:
+    if not groups:
         # Blocks bring the names of the columns, and hold no missing cells.
         has_gaps = not sparse.issparse(rows) and np.isnan(rows).any()
         X = rows if has_gaps else Blocks.from_array(rows, names=columns)
         return SphericalGaussianMixture(size, **options).fit(X)  # type: ignore[arg-type]
-    places = [places_of(columns, group) for group in grouped]
+    places = [places_of(columns, group) for group in groups]
     return MultiViewMixture(size, **options).fit(rows, views=places)  # type: ignore[arg-type]
 
 
-def _shape_lines(model: Any, asked: str) -> list[str]:
-    """Say which shape was taken, where several were compared."""
-    if asked != "auto" or not isinstance(model, SphericalGaussianMixture):
+def _describe_shape(model: Any, covariance: str) -> list[str]:
+    """Describe the chosen shape, if several were compared."""
+    if covariance != "auto" or not isinstance(model, SphericalGaussianMixture):
         return []
     checks = [check.meaning for check in model.evidence_.checks if check.name == "held-out log-likelihood"]
     return [" ".join([f"Shape of the components: {model.covariance_type_}.", *checks])]
 
 
-def _cross_validation(rows: Any, table: Table, options: dict[str, Any], shapes: dict[int | None, str]) -> Comparison:
-    """Models of all rows, compared by rows that each are predicted by fits without it; ``shapes`` gets those chosen."""
+def _compare_by_folds(rows: Any, table: Table, options: dict[str, Any], shapes: dict[int | None, str]) -> Comparison:
+    """Compare models of all rows by cross-validation; ``shapes`` receives the chosen shape of each size."""
 
     def fit(size: int) -> Any:
         model = _fit(rows, table.columns, [], [size], options)
@@ -240,12 +248,12 @@ def _cross_validation(rows: Any, table: Table, options: dict[str, Any], shapes: 
     return Comparison("components", "each row by fits without it", fit, measure)
 
 
-def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict[str, Any]) -> Comparison:
-    """Models of nine tenths of the rows, and what each says of the others."""
+def _compare_held_out(rows: Any, table: Table, groups: list[list[str]], options: dict[str, Any]) -> Comparison:
+    """Fit models to nine tenths of the rows and compare them by the likelihood of the other tenth."""
     train, test = hold_out(rows, table.source)
     score = "held-out log-density"
     return Comparison(
-        "components", "one row in ten", lambda size: _fit(train, table.columns, grouped, size, options),
+        "components", "one row in ten", lambda size: _fit(train, table.columns, groups, size, options),
         lambda model: {
             score: model.score(test), "BIC": model.bic(train), "AIC": model.aic(train),
             "smallest share": float(model.weights_.min()),
@@ -257,26 +265,26 @@ def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict
 
 
 def units_mixture(model: Any) -> dict[str, Any]:
-    """Means in the units of the file, and how its columns were scaled."""
-    scales = {one: model.reading_[one] for one in ("subtracted", "divided_by") if one in model.reading_}
-    means = means_of(model) * scales.get("divided_by", 1.0) + scales.get("subtracted", 0.0)
+    """Return means in the units of the file, and the scaling of its columns."""
+    scales = {name: model.reading_[name] for name in ("subtracted", "divided_by") if name in model.reading_}
+    means = join_means(model) * scales.get("divided_by", 1.0) + scales.get("subtracted", 0.0)
     return {"means": means, "scaling": scales or None}
 
 
-def added_mixture(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
-    """Read rows that are added to a model, in its units."""
-    return (read_like(model, source, how).values,)
+def added_mixture(model: Any, source: Path, read_options: ReadOptions) -> tuple[Any, ...]:
+    """Read rows to add to a model, in its units."""
+    return (read_like(model, source, read_options).values,)
 
 
-def apply_mixture(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
-    """Read other rows; gives the function that writes their components."""
+def apply_mixture(model: Any, source: Path, read_options: ReadOptions) -> Callable[[Path], object]:
+    """Read other rows, and return the function that writes their components."""
     if not model.reading_ and isinstance(model, MultiViewMixture):
         raise LatentiaError(
-            "The model does not say which columns its views are: it was fitted in Python. Predict with it there, or fit it "
-            "with 'latentia mixture --views'."
+            "The model was fitted in Python and does not name the columns of its views. Use it in Python, or fit it with "
+            "'latentia mixture --views'."
         )
     if "categories" in model.reading_:
-        kinds = read_same_kinds(source, model.reading_, how)
-        return rows_of(model.predict_proba(frame_of(kinds)), labels_of(kinds)).write
-    table = read_like(model, source, how)
-    return rows_of(model.predict_proba(table.values), labels_of(table)).write
+        kinds = read_same_kinds(source, model.reading_, read_options)
+        return build_rows_table(model.predict_proba(frame_of(kinds)), labels_of(kinds)).write
+    table = read_like(model, source, read_options)
+    return build_rows_table(model.predict_proba(table.values), labels_of(table)).write

@@ -1,4 +1,4 @@
-"""``latentia nmf``: a few rows of a table, pixels of an image or pictures, of which the others are mixtures."""
+"""``latentia nmf``: find the few rows (or pixels, or pictures) of which all others are mixtures."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from .._scratch import real_path
-from .._terminal import say
 from ..datasets.arrays import is_array, read_array
 from ..datasets.images import Pictures, check_pixels, image_words, is_image, pixel_names, read_pictures, write_image
 from ..evidence.sizes import CANDIDATES, all_sizes, until_enough
 from ..exceptions import LatentiaError
 from ..nmf import PoissonNMF, SeparableNMF
 from ..report.dictionary import row_errors
-from ..report.nmf import contributions, map_of, picture_of_component, rows_of, summarize_counts, summarize_nmf
+from ..report.nmf import colour_map, contributions, picture_of_component, summarize_counts, summarize_nmf, weights_table
 from ..report.parts import count
 from ..summaries import Summary
+from ..system.scratch import real_path
+from ..system.terminal import say
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
 from ._results import Results
@@ -37,13 +37,13 @@ from ._shared import (
 )
 from ._tables import (
     MISSING,
+    ColumnChoice,
     Labels,
-    Wanted,
     announce,
     check_columns,
-    described,
-    keeps,
+    describe_source,
     labels_of,
+    missing_setting,
     numeric_columns,
     read_like,
     read_table,
@@ -52,36 +52,36 @@ from ._tables import (
 
 _FILES = "weights.csv", "anchors.csv", "components.csv", "components.png", "maps.png"
 _SHAPE = re.compile(r"(\d{1,6})\s*[xX*]\s*(\d{1,6})")
-_STRETCHES = 100  # of neighbouring pixels, in which they are held out
-_BUDGET = 30.0  # seconds of an exact factorization
+_N_STRETCHES = 100  # stretches of neighbouring pixels for held-out rows
+_BUDGET = 30.0  # seconds for an exact factorization
 _GAP = 2  # pixels between maps
 Shape = tuple[int, int] | None
 
 
 @dataclass(frozen=True)
 class _Data:
-    """What is factored.
+    """Rows to be factored, with their names.
 
     Attributes
     ----------
     rows : ndarray or sparse matrix of shape (n_rows, d)
     columns : list of str
-    source, described : str
-        The name of the source, and with what was done to it.
+    source, description : str
+        The name of the source, and the same with the steps of reading.
     reading : dict
-        How other data is read.
+        Options for reading other data in the same way.
     labels : Labels
-        Of the rows in the file.
+        Numbers and names of the rows in the file.
     unit : str
-        What their numbers count.
+        The thing that the numbers count.
     image, picture : (int, int) or None
-        Height and width of the image whose pixels the rows are, or of the pictures that they are.
+        Height and width of the image whose pixels are the rows, or of the pictures that are the rows.
     """
 
     rows: Any
     columns: list[str]
     source: str
-    described: str
+    description: str
     reading: dict[str, Any]
     labels: Labels
     unit: str = "row"
@@ -89,8 +89,8 @@ class _Data:
     picture: Shape = None
 
     @property
-    def called(self) -> list[str]:
-        """What the rows are called."""
+    def row_names(self) -> list[str]:
+        """Names of the rows."""
         if self.labels.names:
             return list(self.labels.names)
         if self.image is not None:
@@ -128,12 +128,12 @@ def nmf(
         or a folder of pictures of one size: PNG, JPEG, TIFF.
     k : -k, --components, -r
         Number of components; FROM:TO:STEP compares a range, auto as many as it takes.
-    method : {auto, spa, farthest, spa-spa, whitened, snpa, xray, smoothed, lp, robust-lp, loners}
-        How rows are chosen: auto, spa, farthest, spa-spa, whitened, snpa, xray, smoothed, lp, robust-lp, loners.
+    method : {auto, spa, farthest, spa-spa, whitened, snpa, robust-lp}
+        How rows are chosen: auto, spa, farthest, spa-spa, whitened, snpa, robust-lp.
     mixing : {auto, simplex, cone}
         simplex: the shares of a row sum to 1. cone: rows may have any scale. auto: as the rows look.
     eps
-        Noise of a row, sum of absolute values, for robust-lp and loners; estimated by default.
+        Noise of a row, sum of absolute values, for robust-lp; estimated by default.
     pooled : --pooled/--single
         Whether a component is the mean of the rows near its row, or that alone.
     refine
@@ -157,8 +157,8 @@ def nmf(
         known; by default they are an error.
     """
     if exact:
-        own = {"eps": eps, "image": image, "shape": shape, "array": array, "missing": missing}
-        refuse_options(source, "--exact has no use for it", **own)
+        unused_options = {"eps": eps, "image": image, "shape": shape, "array": array, "missing": missing}
+        refuse_options(source, "--exact does not use it", **unused_options)
         if source.is_dir() or is_image(source) or is_array(source):
             raise LatentiaError(f"--exact: {source}: pictures and arrays hold rounded numbers; give a table.")
         results = run.results(source, *EXACT_FILES)
@@ -168,131 +168,141 @@ def nmf(
     if len(sizes) != 1 and not splits:
         raise LatentiaError(f"--splits 0: -k {k} compares what fits on parts of the rows say; give 1 or more.")
     if eps is not None and not (eps > 0 and np.isfinite(eps)):
-        raise LatentiaError(f"--eps {eps}: a number above 0 is needed.")
+        raise LatentiaError(f"--eps {eps}: expected a number above 0.")
     if counts:
         chosen = {"method": method, "mixing": mixing, "refine": refine}
-        other = {name: value for name, value in chosen.items() if str(value) not in ("auto", "0")}
-        refuse_options(source, "--counts chooses no rows", eps=eps, image=image, shape=shape, **other)
-    asked = _shape("--image", image), _shape("--shape", shape)
+        set_options = {name: value for name, value in chosen.items() if str(value) not in ("auto", "0")}
+        refuse_options(source, "--counts chooses no rows", eps=eps, image=image, shape=shape, **set_options)
+    shapes = _parse_shape("--image", image), _parse_shape("--shape", shape)
     if image is not None and shape is not None:
         raise LatentiaError("--image and --shape: rows are pixels of one image or pictures themselves; give one.")
     results = run.results(source, *_FILES)
     of_tables = {"columns": columns, "ignore": ignore, "names": names, "missing": missing, "encoding": run.encoding}
-    how = run.reading(missing, (*MISSING, "keep")).of_two_values(amounts=True)
+    read_options = run.reading(missing, (*MISSING, "keep")).code_two_values(amounts=True)
     if source.is_dir() or is_image(source):
         refuse_options(source, "pictures have no columns", **of_tables)
         refuse_options(source, "pictures are no arrays", array=array)
         refuse_options(source, "pictures have a shape of their own", image=image, shape=shape)
-        data = _pictures(source)
+        data = _read_picture_rows(source)
     elif is_array(source):
         refuse_options(source, "an array has no columns with names", **of_tables)
-        data = _array(source, array, *asked)
+        data = _read_array_rows(source, array, *shapes)
     else:
         refuse_options(source, "only .npz files have arrays with names", array=array)
-        data = _table(source, columns, ignore, names, *asked, how)
+        data = _read_rows(source, columns, ignore, names, *shapes, read_options)
     options = {"method": method, "mixing": mixing, "eps": eps, "pooled": pooled, "refine": refine}
     options = ({} if counts else options) | {"n_splits": splits} | run.parameters
-    return _learned(results, data, sizes, PoissonNMF if counts else SeparableNMF, options)
+    return _learn(results, data, sizes, PoissonNMF if counts else SeparableNMF, options)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _shape(option: str, text: str | None) -> Shape:
-    """Height and width of ``WIDTHxHEIGHT``."""
+def _parse_shape(option: str, text: str | None) -> Shape:
+    """Parse ``WIDTHxHEIGHT``; return height and width."""
     if text is None:
         return None
-    found = _SHAPE.fullmatch(text.strip())
-    if found is None or not int(found[1]) or not int(found[2]):
+    match = _SHAPE.fullmatch(text.strip())
+    if match is None or not int(match[1]) or not int(match[2]):
         raise LatentiaError(f"{option} {text!r}: give width and height in pixels, as in 95x60.")
-    return int(found[2]), int(found[1])
+    return int(match[2]), int(match[1])
 
 
-def _table(
-    source: Path, columns: str | None, ignore: str | None, names: str | None, image: Shape, picture: Shape, how: ReadOptions
-) -> _Data:  # fmt: skip
-    """The columns of numbers of a table, and a column of names."""
-    own = [] if names is None else [names]
+def _read_rows(
+    source: Path,
+    columns: str | None,
+    ignore: str | None,
+    names: str | None,
+    image: Shape,
+    picture: Shape,
+    read_options: ReadOptions,
+) -> _Data:
+    """Read the columns of numbers of a table, and a column of names."""
+    name_columns = [] if names is None else [names]
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
-        check_columns(source, kinds, "--names", own)
-        unused = [*(split_names(ignore) or []), *(name for name in own if kinds[name] != "text")]
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
+        check_columns(source, kinds, "--names", name_columns)
+        unused = [*(split_names(ignore) or []), *(name for name in name_columns if kinds[name] != "text")]
         chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
-        return Wanted(chosen, own, names is None and image is None)
+        return ColumnChoice(chosen, name_columns, names is None and image is None)
 
-    table = announce(read_table(source, choose, how))
-    called = table.names if names is None else [str(name) for name in table.texts[names]]
-    reading = {"columns": list(table.columns)} | ({} if names is None else {"id": names}) | keeps(how.missing)
-    labels = Labels(table.rows, called)
+    table = announce(read_table(source, choose, read_options))
+    row_names = table.names if names is None else [str(name) for name in table.texts[names]]
+    reading = (
+        {"columns": list(table.columns)}
+        | ({} if names is None else {"id": names})
+        | missing_setting(read_options.missing)
+    )
+    labels = Labels(table.rows, row_names)
     check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(
-        table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture
+        table.values, table.columns, table.source, describe_source(table), reading, labels, table.unit, image, picture
     )
 
 
-def _array(source: Path, name: str | None, image: Shape, picture: Shape) -> _Data:
-    """An array of NumPy: a table, or an image of several bands."""
-    found = read_array(source, name, image=image, shape=picture)
-    n, d = found.values.shape
-    text = f"{source.name}, array {found.name}" if found.name else source.name
-    columns, reading = [str(i) for i in range(1, d + 1)], {"array": found.name}
+def _read_array_rows(source: Path, name: str | None, image: Shape, picture: Shape) -> _Data:
+    """Read an array of NumPy: a table, or an image of several bands."""
+    array = read_array(source, name, image=image, shape=picture)
+    n, d = array.values.shape
+    text = f"{source.name}, array {array.name}" if array.name else source.name
+    columns, reading = [str(i) for i in range(1, d + 1)], {"array": array.name}
     labels = Labels(range(1, n + 1))
-    what = f"{n:,} rows, {d} columns" if found.image is None else f"{image_words(found.image)} in {d} bands"
-    say(f"{text}: {what}.")
-    return _Data(found.values, columns, source.name, text, reading, labels, image=found.image or image, picture=picture)
+    size_text = f"{n:,} rows, {d} columns" if array.image is None else f"{image_words(array.image)} in {d} bands"
+    say(f"{text}: {size_text}.")
+    return _Data(array.values, columns, source.name, text, reading, labels, image=array.image or image, picture=picture)
 
 
-def _pictures(source: Path) -> _Data:
-    """Pictures as rows, one a file, all of one size, in grey."""
+def _read_picture_rows(source: Path) -> _Data:
+    """Read a folder of pictures of one size as rows, in grey."""
     if not source.is_dir():
         raise LatentiaError(
-            "one picture, and mixtures need several: give a folder of pictures of one size.", source=source
+            "expected several pictures, found one: give a folder of pictures of one size.", source=source
         )
-    found, name = read_pictures(source), real_path(source).name
-    text = f"{name}: {count(len(found.values), 'picture')} of {image_words(found.shape)}"
+    pictures, name = read_pictures(source), real_path(source).name
+    text = f"{name}: {count(len(pictures.values), 'picture')} of {image_words(pictures.shape)}"
     say(f"{text}, grey.")
-    reading, labels = {"picture": list(found.shape)}, _labels(found)
-    return _Data(found.values, pixel_names(found.shape), name, text, reading, labels, picture=found.shape)
+    reading, labels = {"picture": list(pictures.shape)}, _label_pictures(pictures)
+    return _Data(pictures.values, pixel_names(pictures.shape), name, text, reading, labels, picture=pictures.shape)
 
 
-def _labels(found: Pictures) -> Labels:
-    return Labels(range(1, len(found.names) + 1), found.names)
+def _label_pictures(pictures: Pictures) -> Labels:
+    return Labels(range(1, len(pictures.names) + 1), pictures.names)
 
 
 # --- fitting --------------------------------------------------------------------------------------------------------
 
 
-def _learned(results: Results, data: _Data, sizes: Sizes, method: type[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The model of one of these sizes, or of as many as it takes where there are none, and its summary."""
+def _learn(results: Results, data: _Data, sizes: Sizes, method: type[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Learn a model with one of these numbers of components, or search for the number if there is none."""
     walk = all_sizes if sizes else until_enough
     sizes[:] = sizes or CANDIDATES
     n, d = data.rows.shape
     carried = f"{data.source}: {count(n, 'row')} of {count(d, 'column')}"
-    sizes = sizes.up_to(min(n, d), carried)
+    sizes = sizes.limit_to(min(n, d), carried)
     weights = functools.cache(lambda model: np.asarray(model.transform(data.rows)))
 
-    def fit(size: Any, rows: Any = data.rows, **more: Any) -> Any:
-        return method(size, **options | more).fit(rows)
+    def fit(size: Any, rows: Any = data.rows, **overrides: Any) -> Any:
+        return method(size, **options | overrides).fit(rows)
 
     def summarize(model: Any, _: Any) -> Summary:
         labels = labels_of(data.labels)
         if method is PoissonNMF:
             return summarize_counts(model, weights(model), data.columns, labels, title="Components")
         return summarize_nmf(
-            model, data.rows, columns=data.columns, rows=data.called, weights=weights(model), image=data.image,
+            model, data.rows, columns=data.columns, rows=data.row_names, weights=weights(model), image=data.image,
             picture_shape=data.picture, row_labels=labels,
         )  # fmt: skip
 
     return learn(
         results, data.source, sizes, fit, summarize,
-        described=data.described, reading=data.reading, compare=lambda: _comparison(fit, data, walk),
-        more=lambda folder, model: _write_images(folder, model, data, weights(model)),
+        description=data.description, reading=data.reading, compare=lambda: _build_comparison(fit, data, walk),
+        write_more=lambda folder, model: _write_images(folder, model, data, weights(model)),
     )  # fmt: skip
 
 
-def _comparison(fit: Callable[..., Any], data: _Data, walk: Any) -> Comparison:
-    """Models of nine tenths of the rows, and what they leave of the others."""
-    stretch = max(1, data.rows.shape[0] // _STRETCHES) if data.image is not None else 1
+def _build_comparison(fit: Callable[..., Any], data: _Data, walk: Any) -> Comparison:
+    """Fit models to nine tenths of the rows and compare them by their errors on the others."""
+    stretch = max(1, data.rows.shape[0] // _N_STRETCHES) if data.image is not None else 1
     train, test = hold_out(data.rows, data.source, stretch)
     return Comparison(
         "components", "stretches of pixels, one in ten" if data.image is not None else "one row in ten",
@@ -303,54 +313,62 @@ def _comparison(fit: Callable[..., Any], data: _Data, walk: Any) -> Comparison:
 
 
 def _write_images(folder: Path, model: Any, data: _Data, weights: np.ndarray) -> None:
-    """Maps of the shares in an image, or the components as pictures, side by side."""
+    """Write maps of the shares in an image, or the components as pictures, side by side."""
     if data.image is not None:
         shape = data.image
-        write_image(folder / "maps.png", _side_by_side([map_of(own, shape) for own in contributions(model, weights).T]))
+        write_image(
+            folder / "maps.png",
+            _place_side_by_side([colour_map(shares, shape) for shares in contributions(model, weights).T]),
+        )
     if data.picture is not None:
         tiles = [picture_of_component(component, data.picture) for component in model.components_]
-        write_image(folder / "components.png", _side_by_side([np.repeat(tile[..., None], 3, axis=2) for tile in tiles]))
+        write_image(
+            folder / "components.png", _place_side_by_side([np.repeat(tile[..., None], 3, axis=2) for tile in tiles])
+        )
 
 
-def _side_by_side(images: Sequence[np.ndarray]) -> np.ndarray:
-    """Images of one size, shape (height, width, 3), as one that is about square."""
+def _place_side_by_side(images: Sequence[np.ndarray]) -> np.ndarray:
+    """Place images of one size, shape (height, width, 3), side by side in a roughly square image."""
     height, width = images[0].shape[:2]
-    across = min(len(images), max(1, round(np.sqrt(len(images) * height / width))))
-    down = -(-len(images) // across)
-    whole = np.ones(((height + _GAP) * down - _GAP, (width + _GAP) * across - _GAP, 3))
-    for i, one in enumerate(images):
-        y, x = (height + _GAP) * (i // across), (width + _GAP) * (i % across)
-        whole[y : y + height, x : x + width] = one
-    return whole
+    n_across = min(len(images), max(1, round(np.sqrt(len(images) * height / width))))
+    n_down = -(-len(images) // n_across)
+    canvas = np.ones(((height + _GAP) * n_down - _GAP, (width + _GAP) * n_across - _GAP, 3))
+    for i, image in enumerate(images):
+        y, x = (height + _GAP) * (i // n_across), (width + _GAP) * (i % n_across)
+        canvas[y : y + height, x : x + width] = image
+    return canvas
 
 
 # --- applying -------------------------------------------------------------------------------------------------------
 
 
-def apply_nmf(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
-    """Read other rows; gives the function that writes their weights."""
+def apply_nmf(model: Any, source: Path, read_options: ReadOptions) -> Callable[[Path], object]:
+    """Read other rows; return a function that writes their weights."""
     reading = model.reading_ or {"columns": model.column_names}
     if "picture" in reading:
         if not source.is_dir() and not is_image(source):
-            raise LatentiaError("no picture, and the model is of pictures. PNG, JPEG and TIFF are read.", source=source)
-        found = read_pictures(source)
-        if list(found.shape) != list(reading["picture"]):
             raise LatentiaError(
-                f"{image_words(found.shape)}, and the model is of pictures of {image_words(reading['picture'])}.",
+                "expected pictures (PNG, JPEG or TIFF), since the model was fitted on pictures.", source=source
+            )
+        pictures = read_pictures(source)
+        if list(pictures.shape) != list(reading["picture"]):
+            raise LatentiaError(
+                f"expected pictures of {image_words(reading['picture'])}, as in the fit; found {image_words(pictures.shape)}.",
                 source=source,
             )
-        rows, labels = found.values, _labels(found)
+        rows, labels = pictures.values, _label_pictures(pictures)
     elif is_array(source):
         rows = read_array(source, reading.get("array") or None if source.suffix == ".npz" else None).values
         if rows.shape[1] != model.n_features_in_:
             raise LatentiaError(
-                f"{count(rows.shape[1], 'column')}, and the model was fitted on {model.n_features_in_}.", source=source
+                f"expected {count(model.n_features_in_, 'column')}, as in the fit; found {rows.shape[1]}.",
+                source=source,
             )
         labels = Labels(range(1, rows.shape[0] + 1))
     else:
-        table = read_like(model, source, how)
+        table = read_like(model, source, read_options)
         rows, labels = table.values, Labels(table.rows, table.names)
     weights = np.asarray(model.transform(rows))
-    left = 100 * float(np.sqrt(np.median(row_errors(model, rows, weights))))
-    say(f"Left over of a row: {left:.2g}% of its length (median).")
-    return rows_of(weights, labels_of(labels)).write
+    residual_percent = 100 * float(np.sqrt(np.median(row_errors(model, rows, weights))))
+    say(f"Unexplained part of a row: {residual_percent:.2g}% of its length (median).")
+    return weights_table(weights, labels_of(labels)).write

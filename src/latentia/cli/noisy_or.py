@@ -9,32 +9,38 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._progress import progress_bar
-from .._terminal import say
 from ..datasets.baskets import read_baskets
 from ..evidence import bounds
 from ..exceptions import LatentiaError
 from ..noisyor import Diagnosis, NoisyOr
-from ..noisyor.baskets import basket_table, chosen_items
+from ..noisyor.baskets import choose_items, make_basket_table
 from ..noisyor.inference import ENUMERATION, QUICKSCORE, SAMPLING, SEARCH, Posteriors
 from ..passes import Blocks
 from ..report.noisy_or import percent, summarize_noisy_or
 from ..summaries import Summary, write_csv
-from ._options import in_options
+from ..system.progress import progress_bar
+from ..system.terminal import say
+from ._options import render_error
 from ._run import Run
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers, split_names
+from ._tables import Labels, Table, announce, describe_source, quote_names, read_numbers, split_names, to_binary
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
-_WHAT = "findings are 1 (present) or 0 (absent)"
-_BATCH, _SLOW_BATCH = 2000, 50  # rows between two steps of the bar
-_HOW = {ENUMERATION: "exact", QUICKSCORE: "exact", SAMPLING: "sampled", SEARCH: "likely"}  # how posteriors were found
-_ENUMERATED = 14  # causes, up to which every row takes the same short time
-_EXAMPLES, _FEW = 3, 14  # rows that the report explains unless --row names others, and the findings they have at most
+_EXPECTED_VALUES = "findings are 1 (present) or 0 (absent)"
+_BATCH, _SLOW_BATCH = 2000, 50  # rows between two steps of the progress bar
+_METHOD_NAMES = {
+    ENUMERATION: "exact",
+    QUICKSCORE: "exact",
+    SAMPLING: "sampled",
+    SEARCH: "likely",
+}  # methods of posteriors
+_MAX_FAST_CAUSES = 14  # causes up to which every row takes the same short time
+_N_EXAMPLES = 3  # rows that are explained without --row
+_MAX_EXAMPLE_FINDINGS = 14  # largest number of findings of these rows
 
 
 def noisy_or(
@@ -44,7 +50,6 @@ def noisy_or(
     columns: str | None = None,
     ignore: str | None = None,
     prior: float | None = None,
-    partitions: int = 5,
     corrections: int = 2,
     refine: str = "auto",
     row: list[int] | None = None,
@@ -60,16 +65,14 @@ def noisy_or(
     Parameters
     ----------
     source
-        A table with a header, one finding per column, 1 or 0, empty where it is not known: CSV, TSV, Excel, Parquet; or
+        A table with a header, one finding per column, 1 or 0, empty where it is unknown: CSV, TSV, Excel, Parquet; or
         MatrixMarket. With --baskets, a text whose lines list items.
     k : -k, --causes, -m
-        Number of causes; by default the data says. FROM:TO:STEP compares a range.
+        Number of causes, estimated by default. FROM:TO:STEP compares a range.
     columns
         Columns of findings, separated by commas; by default all columns of numbers.
     prior
         Share of the rows in which every cause is at work, if known.
-    partitions : >= 1
-        Random partitions of the findings with which the causes are checked.
     corrections : >= 0
         Rounds that subtract moments of higher order.
     row
@@ -85,49 +88,48 @@ def noisy_or(
     name
         Name of a cause, such as 0="the flu", by the number that another run gave it; for each cause.
     missing
-        Cells without a value: keep takes them as not known, drop leaves their rows out.
+        Cells without a value: keep takes them as unknown, drop leaves their rows out.
     """
     sizes = parse_sizes(k, "causes")
     if prior is not None and not 0 < prior < 1:
-        raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
+        raise LatentiaError(f"--prior {prior}: expected a share between 0 and 1. Leave --prior out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
-    how, given = run.reading(missing, ("keep", "drop")).of_two_values(), _names(name)
+    read_options, cause_names = run.reading(missing, ("keep", "drop")).code_two_values(), _names(name)
     if baskets and (ignore or (columns and rows != "long")):
-        raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
+        raise LatentiaError("--baskets: the file has no columns. Leave --columns and --ignore out.")
     if rows is not None and not baskets:
         raise LatentiaError("--rows: belongs to --baskets.")
     data = (
-        _read_baskets(source, how, min_df, rows=rows, columns=split_names(columns))
+        _read_baskets(source, read_options, min_df, rows=rows, columns=split_names(columns))
         if baskets
-        else _read_findings(source, columns, ignore, how)
+        else _read_findings(source, columns, ignore, read_options)
     )
     n = data.values.shape[1]
-    sizes = sizes.up_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
+    sizes = sizes.limit_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
     places = _places(data, row)
     options = {
         "prior": prior,
-        "n_partitions": partitions,
         "corrections": corrections,
         "refine": refine,
         **run.parameters,
     }
 
-    def told(model: Any, _: Any) -> Summary:
+    def build_summary(model: Any, _: Any) -> Summary:
         return summarize_noisy_or(
             model, data.values, columns=data.columns, rows=places, diagnoses=_explain(model, data, places, not run.quiet),
             row_names=[f"{data.unit} {data.rows[place]}" for place in places], printed=bool(row), threshold=threshold,
         )  # fmt: skip
 
-    def more(folder: Path, model: Any) -> None:
+    def write_files(folder: Path, model: Any) -> None:
         try:
             model.write_bif(folder / _NETWORK, threshold)
         except LatentiaError as error:  # a finding has too many causes for its table
-            say(f"note: {_NETWORK} is not written. {in_options(error)}")
+            say(f"note: {_NETWORK} is not written. {render_error(error)}")
         _write_posteriors(folder / _POSTERIORS, model, data)
 
     return learn(
-        results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, given), told, more=more,
-        described=described(data),
+        results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, cause_names), build_summary,
+        write_more=write_files, description=describe_source(data),
         reading={"columns": list(data.columns), "baskets": baskets}
         | ({"rows": rows, "pair": split_names(columns)} if rows else {}),
         compare=lambda: _comparison(data, options | {"verbose": False}),
@@ -137,63 +139,65 @@ def noisy_or(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _remedy(others: Sequence[str]) -> str:
-    """What to do about columns of other values."""
+def _remedy(columns: Sequence[str]) -> str:
+    """Advise on columns of other values."""
     return (
-        f"Exclude what is no finding with --ignore {quoted(others)}, or name the findings with --columns; cut measured "
-        "values at a threshold first."
+        f"Exclude columns that are no findings with --ignore {quote_names(columns)}, or name the findings with --columns. Cut "
+        "measured values at a threshold first."
     )
 
 
 def _read_baskets(
     path: Path,
-    how: ReadOptions,
+    read_options: ReadOptions,
     min_df: int = 1,
     items: Sequence[str] = (),
     *,
     rows: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Table:
-    """Baskets as a table of these items, or of all that are in so many."""
-    baskets, lines = read_baskets(path, rows=rows, empty=how.asked.empty, encoding=how.encoding, columns=columns)
-    chosen = list(items) or chosen_items(baskets, min_df)
-    return announce(Table(basket_table(baskets, chosen), chosen, {}, lines, [], str(path), "line"))
+    """Read baskets as a table of the given items, or of all items in at least ``min_df`` baskets."""
+    baskets, lines = read_baskets(
+        path, rows=rows, empty=read_options.asked.empty, encoding=read_options.encoding, columns=columns
+    )
+    chosen = list(items) or choose_items(baskets, min_df)
+    return announce(Table(make_basket_table(baskets, chosen), chosen, {}, lines, [], str(path), "line"))
 
 
-def _read_findings(path: Path, columns: str | None, ignore: str | None, how: ReadOptions) -> Table:
-    """Columns of 0 and 1, which are announced."""
-    why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
-    data = binary(read_numbers(path, columns, ignore, 3, why, how), _WHAT, _remedy)
+def _read_findings(path: Path, columns: str | None, ignore: str | None, read_options: ReadOptions) -> Table:
+    """Read and announce columns of 0 and 1."""
+    reason = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
+    data = to_binary(read_numbers(path, columns, ignore, 3, reason, read_options), _EXPECTED_VALUES, _remedy)
     if not sparse.issparse(data.values) and data.values.dtype.kind == "f":
         share = percent(float(np.isnan(data.values).mean()))
-        say(f"{share} of the cells are empty and are taken as not known (--missing drop leaves rows out).")
+        say(f"{share} of the cells are empty and are taken as unknown (--missing drop leaves rows out).")
     return data
 
 
-def _names(given: list[str] | None) -> dict[int, str]:
-    """Names of causes by number."""
+def _names(texts: list[str] | None) -> dict[int, str]:
+    """Return names of causes by number."""
     names = {}
-    for text in given or []:
+    for text in texts or []:
         number, equals, name = text.partition("=")
         if not equals or not number.strip().isdigit() or not name.strip():
-            raise LatentiaError(f'--name {text}: a number and a name are needed, such as --name 0="the flu".')
+            raise LatentiaError(f'--name {text}: expected a number and a name, such as --name 0="the flu".')
         names[int(number)] = name.strip()
     return names
 
 
-def _places(data: Table, wanted: list[int] | None) -> list[int]:
-    """Positions of the rows to explain: those of --row, or else the first that have few findings."""
-    if not wanted:
+def _places(data: Table, row_numbers: list[int] | None) -> list[int]:
+    """Return positions of the rows to explain: those of --row, else the first with few findings."""
+    if not row_numbers:
         present = np.asarray((data.values == 1).sum(axis=1)).ravel()
-        return [int(i) for i in np.flatnonzero((present > 0) & (present <= _FEW))[:_EXAMPLES]]
-    where = {number: place for place, number in enumerate(data.rows)}
-    for number in wanted:
-        if number not in where:
+        return [int(i) for i in np.flatnonzero((present > 0) & (present <= _MAX_EXAMPLE_FINDINGS))[:_N_EXAMPLES]]
+    places = {number: place for place, number in enumerate(data.rows)}
+    for number in row_numbers:
+        if number not in places:
             raise LatentiaError(
-                f"--row {number}: {data.source} has no row there. They begin in {data.unit} {data.rows[0]} and end in "
+                f"--row {number}: {data.source} has no row there. Rows begin in {data.unit} {data.rows[0]} and end in "
                 f"{data.unit} {data.rows[-1]}."
             )
-    return [where[number] for number in dict.fromkeys(wanted)]
+    return [places[number] for number in dict.fromkeys(row_numbers)]
 
 
 # --- fitting ----------------------------------------------------------------------------------------------------
@@ -207,7 +211,7 @@ def _fit(
 
 
 def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
-    """Models of nine tenths of the rows, and the likelihood that each gives to the others."""
+    """Fit models to nine tenths of the rows and compare them by the likelihood that they give to the others."""
     train, test = hold_out(data.values, data.source)
     score, behind = "held-out log-likelihood", "behind the highest"
     best = highest(score, "{} causes have the highest held-out log-likelihood and are fitted on all rows.")
@@ -224,11 +228,11 @@ def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
 
     def choose(rows: Rows) -> tuple[int, str]:
         top = max(row[score] for row in rows)
-        for row in rows:  # tells numbers apart that look alike with three digits
+        for row in rows:  # shows differences that three digits hide
             row[behind] = row[score] - top
         size, text = best(rows)
         if any(sampled):
-            text += " Of rows with many findings it is a lower bound where there are many causes."
+            text += " With many causes it is a lower bound for rows with many findings."
         return size, text
 
     return Comparison(
@@ -237,8 +241,8 @@ def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
 
 
 def _posteriors(model: Any, X: Any, progress: str = "") -> Iterator[Posteriors]:
-    """Posteriors of some rows at a time, with a bar."""
-    step = _BATCH if len(model.priors_) <= _ENUMERATED else _SLOW_BATCH
+    """Yield posteriors of batches of rows, with a progress bar."""
+    step = _BATCH if len(model.priors_) <= _MAX_FAST_CAUSES else _SLOW_BATCH
     with progress_bar(progress, X.shape[0], "rows") as advance:
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]
@@ -247,29 +251,29 @@ def _posteriors(model: Any, X: Any, progress: str = "") -> Iterator[Posteriors]:
 
 
 def _explain(model: Any, data: Table, places: list[int], progress: bool) -> list[Diagnosis]:
-    """What is said of some rows, with a bar."""
-    found = []
+    """Explain some rows, with a progress bar."""
+    diagnoses = []
     with progress_bar(progress and "explaining", len(places), "rows") as advance:
         for place in places:
-            found.append(model.explain(data.values[[place]]))
+            diagnoses.append(model.explain(data.values[[place]]))
             advance(1)
-    return found
+    return diagnoses
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
 def _write_posteriors(path: Path, model: Any, data: Table, ask: int = 0) -> None:
-    """The probability of every cause in every row, and so many findings to ask for next."""
+    """Write the probability of every cause in every row, and the names of ``ask`` findings to ask for next."""
     labels = Labels(data.rows, data.names)
-    heads = [*labels.head, *model.cause_names_, "accuracy", "method", *(["ask next"] if ask else [])]
-    told = zip(_probabilities(model, data, labels), data.values, strict=True) if ask else ()
-    asked = ([*cells, _to_ask(model, row, ask)] for cells, row in told)
-    write_csv(path, heads, asked if ask else _probabilities(model, data, labels))
+    header = [*labels.head, *model.cause_names_, "accuracy", "method", *(["ask next"] if ask else [])]
+    cells_and_rows = zip(_probabilities(model, data, labels), data.values, strict=True) if ask else ()
+    rows_with_questions = ([*cells, _to_ask(model, row, ask)] for cells, row in cells_and_rows)
+    write_csv(path, header, rows_with_questions if ask else _probabilities(model, data, labels))
 
 
 def _to_ask(model: Any, row: np.ndarray, n: int) -> str:
-    """Names of the findings that are expected to say most of the causes, of those that are not known."""
+    """List the unknown findings that are expected to tell most about the causes."""
     if row.dtype.kind != "f" or not np.isnan(row).any():
         return ""
     return "; ".join(question.finding for question in model.ask(row, n))
@@ -279,21 +283,21 @@ def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any
     rows = iter(labels)
     for batch in _posteriors(model, data.values, "probabilities" if model.verbose else ""):
         for probabilities, error, method in zip(batch.probabilities, batch.error, batch.method, strict=True):
-            how = _HOW[int(method)]
-            yield [*next(rows), *(f"{p:.6g}" for p in probabilities), f"{error:.2g}", how]
+            method_name = _METHOD_NAMES[int(method)]
+            yield [*next(rows), *(f"{p:.6g}" for p in probabilities), f"{error:.2g}", method_name]
 
 
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_noisy_or(model: Any, source: Path, how: ReadOptions, ask: int = 0) -> Callable[[Path], object]:
-    """Read other rows; gives the function that writes the probabilities of their causes, and what to ask for next."""
+def apply_noisy_or(model: Any, source: Path, read_options: ReadOptions, ask: int = 0) -> Callable[[Path], object]:
+    """Read other rows; return the function that writes the probabilities of their causes, and what to ask for next."""
     names = model.column_names
     if names is not None and model.reading_.get("baskets"):
         rows, pair = model.reading_.get("rows"), model.reading_.get("pair")
-        data = _read_baskets(source, how, items=names, rows=rows, columns=pair)
+        data = _read_baskets(source, read_options, items=names, rows=rows, columns=pair)
         if ask:
-            raise LatentiaError("--ask: what a basket does not hold is absent, and nothing of it is left to ask for.")
+            raise LatentiaError("--ask: baskets have no unknown items to ask for. Leave --ask out.")
         return lambda path: _write_posteriors(path, model, data)
-    data = binary(read_like(model, source, how), _WHAT)
+    data = to_binary(read_like(model, source, read_options), _EXPECTED_VALUES)
     return lambda path: _write_posteriors(path, model, data, ask)

@@ -12,24 +12,24 @@ import numpy as np
 from scipy import sparse
 
 from .. import summaries
-from .._terminal import say
 from .._validation import column_names
 from ..datasets import Corpus, readers
 from ..exceptions import LatentiaError
 from ..metrics import npmi_coherence, umass_coherence, unique_words
 from ..passes import Blocks
 from ..reading import open_table
-from ..report.topics import names_of, rows_of, summarize_topics, topic_headings
+from ..report.topics import document_names, document_rows, summarize_topics, topic_headings
+from ..system.terminal import say
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ..topics.race import Race, race_on_hidden_words
-from ._effects import check_effects, effects_of
-from ._prevalence import no_columns, prevalence_in
+from ._effects import check_effects, prepare_effects
+from ._prevalence import no_columns, prepare_prevalence
 from ._run import Run
-from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, named, parse_sizes
-from ._texts import kept_options, read_known, say_columns, say_words, split_of, word_options
+from ._shared import Comparison, ReadOptions, Sizes, check_file, hold_out, learn, name_source, parse_sizes
+from ._texts import parse_split, read_known, reading_options, say_columns, say_words, word_options
 
-_TABLE_ROWS = 200_000
-_RACED = 20  # Models are raced with this many topics where their number is yet to be chosen.
+_MAX_TABLE_ROWS = 200_000
+_RACE_SIZE = 20  # Models are raced with this many topics if their number is still to be chosen.
 _FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
 _CUT = (
     "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 for parts of 500 words."
@@ -90,58 +90,60 @@ def topics(
     """
     check_effects(effects)
     sizes = parse_sizes(k, "topics")
-    called = _topic_names(name or [], names, sizes)
-    own = _options_of(model, anchors, alpha0, keep_moments)
-    results, how = run.results(source, *_FILES), run.reading()
-    counted, parts = word_options(stop_words, min_df, max_df, words), split_of(split)
+    names_given = _topic_names(name or [], names, sizes)
+    model_options = _model_options(model, anchors, alpha0, keep_moments)
+    results, read_options = run.results(source, *_FILES), run.reading()
+    word_choice, parts = word_options(stop_words, min_df, max_df, words), parse_split(split)
     corpus = readers.read_corpus(
-        source, column=column, split=parts, metadata=metadata, vocabulary=vocabulary, progress=how.progress,
-        cache=how.cache, encoding=how.encoding, **counted,
+        source, column=column, split=parts, metadata=metadata, vocabulary=vocabulary, progress=read_options.progress,
+        cache=read_options.cache, encoding=read_options.encoding, **word_choice,
     )  # fmt: skip
-    prevalence = prevalence_in(corpus, group_by or [], over, period)
-    moved = effects_of(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
-    sizes = _possible_sizes(corpus, sizes, own)
+    prevalence = prepare_prevalence(corpus, group_by or [], over, period)
+    measure_effects = prepare_effects(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
+    sizes = _limit_sizes(corpus, sizes, model_options)
     race = _race(corpus, sizes, run.parameters | {"refine": refine}) if model == "auto" else None
     kind: Any = _MODELS[model if race is None else race.chosen]
-    options = own | {"refine": refine, "vocabulary": corpus.vocabulary} | run.parameters
+    options = model_options | {"refine": refine, "vocabulary": corpus.vocabulary} | run.parameters
 
-    def told(model: Any, _: Any) -> summaries.Summary:
-        found = prevalence(model)
+    def build_summary(model: Any, _: Any) -> summaries.Summary:
+        prevalences = prevalence(model)
         return summarize_topics(
             model, corpus.blocks, vocabulary=corpus.vocabulary, names=corpus.names, texts=corpus.texts,
-            row_labels=[summaries.Column(name, corpus.columns[name]) for name, _ in found],
-            prevalence=found, effects=moved(model, corpus.blocks),
+            row_labels=[summaries.Column(name, corpus.columns[name]) for name, _ in prevalences],
+            prevalence=prevalences, effects=measure_effects(model, corpus.blocks),
         )  # fmt: skip
 
     result = learn(
-        results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), told,
-        reading={"column": column, "split": parts} | kept_options(counted) | called,
-        compare=lambda: _comparison(kind, corpus, options | {"verbose": False}),
-        said=lambda model: [] if race is None else [f"--model auto takes {race}"],
+        results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), build_summary,
+        reading={"column": column, "split": parts} | reading_options(word_choice) | names_given,
+        compare=lambda: _make_comparison(kind, corpus, options | {"verbose": False}),
+        messages=lambda model: [] if race is None else [f"--model auto takes {race}"],
     )  # fmt: skip
     return result if race is None else result | {"race": asdict(race)}
 
 
-def _options_of(model: str, anchors: Path | None, alpha0: float | None, keep_moments: bool) -> dict[str, Any]:
-    """The options that belong to one model alone."""
+def _model_options(model: str, anchors: Path | None, alpha0: float | None, keep_moments: bool) -> dict[str, Any]:
+    """Return the options that only one model has."""
     if anchors is not None and model != "anchor":
-        raise LatentiaError(f"--anchors: --model {model} has no anchors: give one of the two.")
+        raise LatentiaError(f"--anchors: --model {model} has no anchors. Leave out one of the two.")
     if alpha0 is not None and model != "lda":
-        raise LatentiaError(f"--alpha0: --model {model} has no such parameter; add --model lda, or leave it out.")
+        raise LatentiaError(f"--alpha0: --model {model} has no such parameter. Use --model lda, or leave it out.")
     if alpha0 is not None and not 0 < alpha0 < np.inf:
-        raise LatentiaError(f"--alpha0 {alpha0:g}: a positive number is needed, or leave it out to find it.")
+        raise LatentiaError(f"--alpha0 {alpha0:g}: expected a positive number. Leave it out to estimate it.")
     if keep_moments and model != "anchor":
-        raise LatentiaError(f"--keep-moments: --model {model} keeps none: use --model anchor, or leave it out.")
+        raise LatentiaError(
+            f"--keep-moments: --model {model} has no moments to keep. Use --model anchor, or leave it out."
+        )
     if model == "lda":
         return {"alpha0": alpha0}
     if model in ("single", "auto"):
         return {}
-    kept = {"keep_moments": True, "embedding": "projection"} if keep_moments else {}
-    return {"anchors": _read_anchors(anchors) if anchors else "greedy"} | kept
+    moment_options = {"keep_moments": True, "embedding": "projection"} if keep_moments else {}
+    return {"anchors": _read_anchors(anchors) if anchors else "greedy"} | moment_options
 
 
-def _possible_sizes(corpus: Corpus, sizes: Sizes, own: dict[str, Any]) -> Sizes:
-    """Those that documents and words can carry, after a look at the anchors."""
+def _limit_sizes(corpus: Corpus, sizes: Sizes, model_options: dict[str, Any]) -> Sizes:
+    """Limit the numbers of topics by documents and words, and check the number of anchors."""
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     say(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
     say_columns(corpus)
@@ -149,36 +151,38 @@ def _possible_sizes(corpus: Corpus, sizes: Sizes, own: dict[str, Any]) -> Sizes:
     data = f"{corpus.source}: {n_rows} documents of {n_words} words"
     if corpus.texts is not None and n_rows < min(sizes):
         raise LatentiaError(f"{data} carry at most {n_rows} topics: -k {min(sizes)} is too large. {_CUT}")
-    sizes = sizes.up_to(min(n_rows, n_words), data)
-    given = 0 if isinstance(own.get("anchors", "greedy"), str) else len(own["anchors"])
-    if given > min(sizes):
-        raise LatentiaError(f"{given} anchors are given for {min(sizes)} topics: raise -k.")
+    sizes = sizes.limit_to(min(n_rows, n_words), data)
+    n_anchors = 0 if isinstance(model_options.get("anchors", "greedy"), str) else len(model_options["anchors"])
+    if n_anchors > min(sizes):
+        raise LatentiaError(
+            f"Expected at most one anchor for each of {min(sizes)} topics; there are {n_anchors}. Raise -k."
+        )
     return sizes
 
 
 def _race(corpus: Corpus, sizes: Sizes, parameters: dict[str, Any]) -> Race:
     """Race single topics beside anchors, both learned from three quarters of the documents."""
     train, test = hold_out(corpus.blocks, corpus.source, n_parts=4)
-    size = max((size for size in sizes if size is not None), default=min(_RACED, *corpus.blocks.shapes[0]))
+    size = max((size for size in sizes if size is not None), default=min(_RACE_SIZE, *corpus.blocks.shapes[0]))
     options = parameters | {"n_splits": 0, "verbose": False}
-    with named(corpus.source):
+    with name_source(corpus.source):
         models = {name: _MODELS[name](size, **options).fit(train) for name in ("anchor", "single")}
-        return race_on_hidden_words(models, sparse.csr_array(_first_rows(test)))
+        return race_on_hidden_words(models, sparse.csr_array(_read_first_rows(test)))
 
 
 # --- comparing numbers of topics --------------------------------------------------------------------------------
 
 
-def _comparison(kind: type, corpus: Corpus, options: dict[str, Any]) -> Comparison:
-    """Models of nine tenths of the documents, and what each says of the others."""
+def _make_comparison(kind: type, corpus: Corpus, options: dict[str, Any]) -> Comparison:
+    """Fit models to nine tenths of the documents and compare them by the other documents."""
     train, test = hold_out(corpus.blocks, corpus.source)
-    some = _first_rows(train)
+    rows = _read_first_rows(train)
 
     def measure(model: Any) -> dict[str, Any]:
         return {
             "perplexity": _perplexity(model, test),
-            "coherence (NPMI)": float(npmi_coherence(model.components_, some).mean()),
-            "coherence (UMass)": float(umass_coherence(model.components_, some).mean()),
+            "coherence (NPMI)": float(npmi_coherence(model.components_, rows).mean()),
+            "coherence (UMass)": float(umass_coherence(model.components_, rows).mean()),
             "unique words of 10": float(unique_words(model.components_).mean()),
         }
 
@@ -188,20 +192,20 @@ def _comparison(kind: type, corpus: Corpus, options: dict[str, Any]) -> Comparis
 
 
 def _perplexity(model: Any, test: Blocks) -> float:
-    """Of a word: given half of its document, or, where a document has one topic, of whole documents."""
+    """Return the perplexity of a word given half of its document, or of whole documents if each has one topic."""
     if not isinstance(model, SingleTopicModel):
         return float(model.perplexity(test))
     n_words = sum(float(block[0].sum()) for block in test)
     return float(np.exp(-model.score(test) * test.n_rows / max(n_words, 1.0)))
 
 
-def _first_rows(blocks: Blocks) -> Any:
-    """At most 200,000 documents: coherence needs no more."""
+def _read_first_rows(blocks: Blocks) -> Any:
+    """Read at most 200,000 documents: coherence needs no more."""
     pieces, n = [], 0
     for block in blocks:
         pieces.append(sparse.csr_array(block[0]))
         n += block[0].shape[0]
-        if n >= _TABLE_ROWS:
+        if n >= _MAX_TABLE_ROWS:
             break
     return sparse.vstack(pieces, format="csr")
 
@@ -209,33 +213,35 @@ def _first_rows(blocks: Blocks) -> Any:
 # --- other documents ------------------------------------------------------------------------------------------------
 
 
-def added_topics(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
-    """Read documents that are added to a model."""
-    corpus = read_known(source, model, column_names(model), how)
+def added_topics(model: Any, source: Path, read_options: ReadOptions) -> tuple[Any, ...]:
+    """Read documents to add to a model."""
+    corpus = read_known(source, model, column_names(model), read_options)
     say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
     return (corpus.blocks,)
 
 
 def apply_topics(
-    model: Any, source: Path, how: ReadOptions, column: str | None = None, split: str | None = None
+    model: Any, source: Path, read_options: ReadOptions, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
-    """Read other documents; gives the function that writes their topics, a block at a time."""
-    corpus = read_known(source, model, column_names(model), how, column, split)
+    """Read other documents; return the function that writes their topics, a block at a time."""
+    corpus = read_known(source, model, column_names(model), read_options, column, split)
     say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
     topics = topic_headings(model)
     pieces = (
-        rows_of(model.transform(Blocks.from_array(block[0])), names_of(corpus.names, block.rows), (), topics)
+        document_rows(
+            model.transform(Blocks.from_array(block[0])), document_names(corpus.names, block.rows), (), topics
+        )
         for block in corpus.blocks
     )
     header = ["document", *topics]
     return lambda path: summaries.write_csv(path, header, (row for piece in pieces for row in piece.texts()))
 
 
-def _topic_names(given: list[str], path: Path | None, sizes: Sizes) -> dict[str, list[str]]:
-    """Return what the model keeps of names of topics; nothing where none are given."""
-    pairs = [(f"--name {text}", *text.partition("=")[::2]) for text in given]
+def _topic_names(pairs_given: list[str], path: Path | None, sizes: Sizes) -> dict[str, list[str]]:
+    """Return the names of topics that the model stores; an empty dict without names."""
+    pairs = [(f"--name {text}", *text.partition("=")[::2]) for text in pairs_given]
     if path is not None:
-        table = open_table(existing(path, "--names"))
+        table = open_table(check_file(path, "--names"))
         if not {"component", "name"} <= set(table.names):
             raise LatentiaError(
                 f"--names {path}: expected the columns component and name; it has {', '.join(table.names)}."
@@ -245,7 +251,7 @@ def _topic_names(given: list[str], path: Path | None, sizes: Sizes) -> dict[str,
     if not pairs:
         return {}
     if len(sizes) != 1 or sizes[0] is None:
-        raise LatentiaError("--name: topics of several numbers are compared; choose one with -k first.")
+        raise LatentiaError("--name needs one number of topics. Choose it with -k.")
     names = [""] * int(sizes[0])
     for option, number, name in pairs:
         if not number.strip().isdigit() or int(number) >= len(names) or not name.strip():
@@ -253,7 +259,7 @@ def _topic_names(given: list[str], path: Path | None, sizes: Sizes) -> dict[str,
         names[int(number)] = name.strip()
     twice = next((name for name in filter(None, names) if names.count(name) > 1), None)
     if twice is not None:
-        raise LatentiaError(f"--name: two topics are called {twice!r}. Give each its own name.")
+        raise LatentiaError(f"--name: two topics are called {twice!r}. Give them different names.")
     return {"topic_names": names}
 
 
@@ -262,18 +268,18 @@ def _topic_names(given: list[str], path: Path | None, sizes: Sizes) -> dict[str,
 
 def _read_anchors(path: Path) -> list[dict[str, float]]:
     anchors = []
-    for number, line in enumerate(readers.read_lines(existing(path, "--anchors")), 1):
+    for number, line in enumerate(readers.read_lines(check_file(path, "--anchors")), 1):
         words: dict[str, float] = {}
         for part in line.split("#")[0].split():
-            found = re.fullmatch(r"([^=]+)(?:=(1|1\.0*|0?\.\d*[1-9]\d*))?", part)
-            if not found:
+            match = re.fullmatch(r"([^=]+)(?:=(1|1\.0*|0?\.\d*[1-9]\d*))?", part)
+            if not match:
                 raise LatentiaError(
-                    f"{part!r} is not a word, or word=strength with a strength above 0, at most 1.",
+                    f"expected a word, or word=strength with a strength above 0 and at most 1; found {part!r}.",
                     source=path,
                     place=f"line {number}",
                 )
-            words[found[1]] = float(found[2] or 1)
+            words[match[1]] = float(match[2] or 1)
         anchors += [words] if words else []
     if not anchors:
-        raise LatentiaError("no anchor words in the file; write one topic a line.", source=path)
+        raise LatentiaError("expected anchor words, one topic a line; there are none.", source=path)
     return anchors

@@ -1,4 +1,4 @@
-"""Clusters of rows that EM starts from."""
+"""Clusters of rows as starting points of EM."""
 
 from .centres import label_starts, shares_of_labels
 

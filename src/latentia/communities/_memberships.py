@@ -6,8 +6,8 @@ w_k f_vk. The posterior of w is approximated by Dirichlet(gamma), the fixed poin
     gamma_k = alpha_k + sum_v c_v a_k f_vk / sum_l a_l f_vl,      log a_k = psi(gamma_k) - psi(sum gamma),
 
 and the evidence of the document, log p(c), by the lower bound that these steps climb. Where alpha is small the bound has many
-tops: a topic that has once taken an occurrence keeps it. So each document is started from a choice of sparse shares, such as
-least squares estimates cut at several multiples of their noise, and keeps the one of highest evidence.
+local maxima: a topic that has taken an occurrence keeps it. So each document starts from several sparse shares, such as least
+squares estimates cut at several multiples of their noise, and keeps the one of highest evidence.
 
 Source: D. Blei, A. Ng, M. Jordan, Latent Dirichlet allocation, JMLR 3 (2003), section 5, for the fixed point and the bound.
 """
@@ -21,16 +21,16 @@ import numpy as np
 from numba import njit
 from scipy.special import digamma, polygamma
 
-from .._threads import for_chunks
 from ..linalg import row_pieces
+from ..system.threads import run_in_chunks
 
 CUTS = (1.0, 2.0, 3.0)
 """Multiples of the noise at which starting shares are cut."""
 
-_FIRST, _MORE = 3, 3  # steps before and after the race
-_NOTHING = 0.06  # of gamma: exp(psi) is below 1e-7 there, and taken as zero
+_STEPS_BEFORE_RACE, _STEPS_AFTER_RACE = 3, 3  # steps before and after the race
+_MIN_GAMMA = 0.06  # for smaller gamma exp(psi) is below 1e-7, and taken as zero
 _TINY = 1e-30
-_LEAST_ALPHA = 1e-6
+_MIN_ALPHA = 1e-6
 
 
 class Posteriors(NamedTuple):
@@ -53,7 +53,7 @@ class Posteriors(NamedTuple):
         return np.asarray(self.gamma / self.gamma.sum(axis=1, keepdims=True))
 
     def mean_logs(self) -> np.ndarray:
-        """Mean over documents of E[log w_k], shape (K,): what a fit of alpha needs."""
+        """Return the mean over documents of E[log w_k], shape (K,), the statistic for a fit of alpha."""
         total = np.zeros(self.gamma.shape[1])
         for a in range(0, len(self.gamma), 1 << 16):
             part = self.gamma[a : a + (1 << 16)]
@@ -69,7 +69,7 @@ def dirichlet_posteriors(
     rough: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     n_jobs: int | None = None,
 ) -> Posteriors:
-    """Posterior of every row of a table of counts.
+    """Compute the posterior of every row of a table of counts.
 
     Parameters
     ----------
@@ -89,38 +89,38 @@ def dirichlet_posteriors(
     """
     n, k = table.shape[0], field.shape[1]
     field = np.ascontiguousarray(field, dtype=np.float32)
-    nothing = np.empty((0, k), np.float32)
-    held = nothing if current is None else np.ascontiguousarray(current, dtype=np.float32)
-    given = (nothing, np.empty(0), np.empty(0)) if rough is None else rough
-    estimate = np.ascontiguousarray(given[0], dtype=np.float32)
-    deviations = np.asarray(given[1], dtype=np.float64), np.asarray(given[2], dtype=np.float64)
+    no_rows = np.empty((0, k), np.float32)
+    current_shares = no_rows if current is None else np.ascontiguousarray(current, dtype=np.float32)
+    rough_estimates = (no_rows, np.empty(0), np.empty(0)) if rough is None else rough
+    estimate = np.ascontiguousarray(rough_estimates[0], dtype=np.float32)
+    deviations = np.asarray(rough_estimates[1], dtype=np.float64), np.asarray(rough_estimates[2], dtype=np.float64)
     gamma, evidence = np.empty((n, k)), np.empty(n)
     ends, cuts = row_pieces(table), np.array(CUTS)
     counts = table.data, table.indices, table.indptr, field, np.asarray(alpha, dtype=np.float64)
 
     def task(i: int, _: int) -> None:
-        _race(*counts, held, estimate, *deviations, cuts, ends[i], ends[i + 1], gamma, evidence)
+        _race(*counts, current_shares, estimate, *deviations, cuts, ends[i], ends[i + 1], gamma, evidence)
 
-    for_chunks(task, len(ends) - 1, 1, n_jobs)
+    run_in_chunks(task, len(ends) - 1, 1, n_jobs)
     return Posteriors(gamma, evidence)
 
 
 def dirichlet_fit(mean_logs: np.ndarray, start: np.ndarray, n_steps: int = 5) -> np.ndarray:
-    """Parameters alpha, shape (K,), of a Dirichlet distribution with given E[log w_k]: steps of Minka's fixed point."""
-    alpha = np.maximum(np.asarray(start, dtype=np.float64), _LEAST_ALPHA)
+    """Fit alpha, shape (K,), of a Dirichlet distribution to given E[log w_k], by steps of Minka's fixed point."""
+    alpha = np.maximum(np.asarray(start, dtype=np.float64), _MIN_ALPHA)
     for _ in range(n_steps):
-        target = np.maximum(digamma(alpha.sum()) + mean_logs, digamma(_LEAST_ALPHA))
+        target = np.maximum(digamma(alpha.sum()) + mean_logs, digamma(_MIN_ALPHA))
         with np.errstate(over="ignore"):
             alpha = np.where(target > -2.22, np.exp(target) + 0.5, -1 / (np.minimum(target, -2.22) - digamma(1)))
         for _ in range(5):  # Newton's steps for the inverse of digamma
             alpha = alpha - (digamma(alpha) - target) / polygamma(1, alpha)
-        alpha = np.maximum(alpha, _LEAST_ALPHA)
+        alpha = np.maximum(alpha, _MIN_ALPHA)
     return alpha
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _psi(x):
-    """Digamma, to 1e-10, for positive numbers."""
+    """Return digamma of a positive number, to 1e-10."""
     below = 0.0
     while x < 6.0:
         below += 1.0 / x
@@ -133,7 +133,7 @@ def _psi(x):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _steps(rows, counts, n_rows, alpha, n_steps, gamma, a, gain):
-    """Steps of the fixed point on ``gamma``, in place."""
+    """Make steps of the fixed point on ``gamma``, in place."""
     k = len(alpha)
     for _ in range(n_steps):
         total = 0.0
@@ -141,7 +141,7 @@ def _steps(rows, counts, n_rows, alpha, n_steps, gamma, a, gain):
             total += gamma[c]
         shift = _psi(total)
         for c in range(k):
-            a[c] = math.exp(_psi(gamma[c]) - shift) if gamma[c] > _NOTHING else 0.0
+            a[c] = math.exp(_psi(gamma[c]) - shift) if gamma[c] > _MIN_GAMMA else 0.0
             gain[c] = 0.0
         for e in range(n_rows):
             model = np.float32(_TINY)
@@ -156,7 +156,7 @@ def _steps(rows, counts, n_rows, alpha, n_steps, gamma, a, gain):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _bound(rows, counts, n_rows, alpha, log_gammas, log_gamma_total, gamma, a):
-    """The lower bound of the evidence."""
+    """Return the lower bound of the evidence."""
     k = len(alpha)
     total = 0.0
     for c in range(k):
@@ -164,11 +164,11 @@ def _bound(rows, counts, n_rows, alpha, log_gammas, log_gamma_total, gamma, a):
     shift = _psi(total)
     bound = log_gamma_total - math.lgamma(total)
     for c in range(k):
-        if gamma[c] > _NOTHING:
+        if gamma[c] > _MIN_GAMMA:
             log_a = _psi(gamma[c]) - shift
             a[c] = math.exp(log_a)
             bound += math.lgamma(gamma[c]) - log_gammas[c] - (gamma[c] - alpha[c]) * log_a
-        else:  # it has the prior's value
+        else:  # the prior's value
             a[c] = 0.0
     for e in range(n_rows):
         model = np.float32(_TINY)
@@ -179,18 +179,33 @@ def _bound(rows, counts, n_rows, alpha, log_gammas, log_gamma_total, gamma, a):
 
 
 @njit(cache=True, nogil=True)
-def _cut(estimate, deviations, of_columns, shares):
-    """Leave in ``shares`` what is above so many deviations, and return how many are."""
+def _cut(estimate, deviations, column_deviations, shares):
+    """Write estimates above so many deviations into ``shares``, zero for the others, and return their number."""
     n_kept = 0
     for c in range(len(shares)):
-        above = estimate[c] > deviations * of_columns[c] and estimate[c] > 0
-        shares[c] = estimate[c] if above else 0.0
-        n_kept += above
+        is_above = estimate[c] > deviations * column_deviations[c] and estimate[c] > 0
+        shares[c] = estimate[c] if is_above else 0.0
+        n_kept += is_above
     return n_kept
 
 
 @njit(cache=True, nogil=True)
-def _race(data, indices, indptr, field, alpha, current, rough, of_rows, of_columns, cuts, first, last, gamma, evidence):
+def _race(
+    data,
+    indices,
+    indptr,
+    field,
+    alpha,
+    current,
+    rough,
+    row_deviations,
+    column_deviations,
+    cuts,
+    first,
+    last,
+    gamma,
+    evidence,
+):
     k = len(alpha)
     log_gammas, prior, longest = np.empty(k), 0.0, 0
     for c in range(k):
@@ -201,7 +216,7 @@ def _race(data, indices, indptr, field, alpha, current, rough, of_rows, of_colum
         longest = max(longest, indptr[i + 1] - indptr[i])
     rows, counts = np.empty((longest, k), np.float32), np.empty(longest, np.float32)
     a, gain = np.empty(k, np.float32), np.empty(k, np.float32)
-    one, best = np.empty(k), np.empty(k)
+    candidate, best = np.empty(k), np.empty(k)
     n_rough = len(cuts) + 1 if len(rough) else 0
     for i in range(first, last):
         size, degree = indptr[i + 1] - indptr[i], 0.0
@@ -211,44 +226,44 @@ def _race(data, indices, indptr, field, alpha, current, rough, of_rows, of_colum
             degree += data[at]
             for c in range(k):
                 rows[e, c] = field[indices[at], c]
-        top, before = -np.inf, 0
+        best_bound, n_before = -np.inf, 0
         for start in range(n_rough + (1 if len(current) else 0)):
             if start == n_rough:
                 for c in range(k):
-                    one[c] = current[i, c]
+                    candidate[c] = current[i, c]
             elif start == 0:
                 largest = 0
                 for c in range(k):
-                    one[c] = 0.0
+                    candidate[c] = 0.0
                     if rough[i, c] > rough[i, largest]:
                         largest = c
-                one[largest] = 1.0
-                before = 1
-            else:  # from the highest cut on: the same number is the same starting shares
-                n_kept = _cut(rough[i], cuts[len(cuts) - start] * of_rows[i], of_columns, one)
-                if n_kept <= before:
+                candidate[largest] = 1.0
+                n_before = 1
+            else:  # from the highest cut down: an equal number means equal starting shares
+                n_kept = _cut(rough[i], cuts[len(cuts) - start] * row_deviations[i], column_deviations, candidate)
+                if n_kept <= n_before:
                     continue
-                before = n_kept
-            kept = 0.0
+                n_before = n_kept
+            total = 0.0
             for c in range(k):
-                kept += one[c]
-            if not kept > 0.0:
+                total += candidate[c]
+            if not total > 0.0:
                 continue
             for c in range(k):
-                one[c] = alpha[c] + degree * one[c] / kept
+                candidate[c] = alpha[c] + degree * candidate[c] / total
             if n_rough == 0:
-                best, one = one, best
-                top = 0.0
+                best, candidate = candidate, best
+                best_bound = 0.0
                 break
-            _steps(rows, counts, size, alpha, _FIRST, one, a, gain)
-            found = _bound(rows, counts, size, alpha, log_gammas, log_gamma_total, one, a)
-            if found > top:
-                top = found
-                best, one = one, best
-        if top == -np.inf:  # no start has anything: that of the prior
+            _steps(rows, counts, size, alpha, _STEPS_BEFORE_RACE, candidate, a, gain)
+            bound = _bound(rows, counts, size, alpha, log_gammas, log_gamma_total, candidate, a)
+            if bound > best_bound:
+                best_bound = bound
+                best, candidate = candidate, best
+        if best_bound == -np.inf:  # all starts are empty: start from the prior
             for c in range(k):
                 best[c] = alpha[c] + degree / k
-        _steps(rows, counts, size, alpha, _MORE, best, a, gain)
+        _steps(rows, counts, size, alpha, _STEPS_AFTER_RACE, best, a, gain)
         evidence[i] = _bound(rows, counts, size, alpha, log_gammas, log_gamma_total, best, a)
         for c in range(k):
             gamma[i, c] = best[c]

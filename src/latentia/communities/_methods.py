@@ -1,4 +1,4 @@
-"""What every fitted block model can be asked for: memberships of new nodes, probabilities of links, draws."""
+"""Methods of fitted block models: memberships of new nodes, probabilities of links, draws."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import Estimator, check_size, fitted
 from .._parameters import Choice, Number, check_parameter, seed_of
 from .._validation import number_table
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
+from ..fitting.base import Estimator, check_size, fitted
 from ..likelihood import draw_edges
 from ..metrics import link_auc
 from ..passes import Blocks
@@ -22,13 +22,13 @@ from ._memberships import dirichlet_posteriors
 from ._model import Communities
 from ._weights import Weights
 
-_LEAST_PRIOR = 1e-3  # alpha_0 for memberships of new nodes, where every node is in one community
-_LARGEST = 1e15  # weight
-_SCORED = 200_000  # pairs without edge that edges are compared with
+_MIN_PRIOR = 1e-3  # alpha_0 for memberships of new nodes, where every node is in one community
+_MAX_WEIGHT = 1e15  # largest weight of an edge
+_N_PAIRS = 200_000  # pairs without an edge, to compare edges with
 
 
 class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
-    """What every fitted block model can be asked for: memberships of new nodes, probabilities of links, draws."""
+    """Methods of fitted block models: memberships of new nodes, probabilities of links, draws."""
 
     memberships_: Annotated[np.ndarray, of.Field("V K", low=0.0, high=1.0 + of.TOLERANCE, finite=False)]
     averages_: Annotated[np.ndarray, of.Field("V K", finite=False)]
@@ -61,9 +61,9 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Parameters
         ----------
         threshold : float
-            xi: communities with a share of xi or more are to be in it, and none with less than xi / 2.
+            xi: communities with a share of at least xi should be included, and none below xi / 2.
         statistic : {"memberships", "averages"}
-            What is compared with 3 xi / 4. "averages" is Algorithm 8.3, whose guarantee is Theorem 8.6
+            Numbers compared with 3 xi / 4. "averages" is Algorithm 8.3, whose guarantee is Theorem 8.6
             (`latentia.evidence.bounds.support_threshold`); it needs more edges inside communities than across.
 
         Returns
@@ -72,8 +72,8 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """
         check_parameter("threshold", threshold, Number(0, 1))
         check_parameter("statistic", statistic, Choice("memberships", "averages"))
-        found = self.memberships_ if statistic == "memberships" else self.averages_
-        return np.nan_to_num(found, nan=-1.0) >= 0.75 * threshold
+        shares = self.memberships_ if statistic == "memberships" else self.averages_
+        return np.nan_to_num(shares, nan=-1.0) >= 0.75 * threshold
 
     @property
     def _n_features_out(self) -> int:
@@ -99,26 +99,28 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         LatentiaError
             If A has another number of columns than the fit had nodes.
         """
-        table, known = self._new_edges(A, "A"), self._communities(self._rates)
+        table, communities = self._check_new_edges(A, "A"), self._communities(self._rates)
         if A_in is not None and not self.directed_:
-            raise LatentiaError("A_in: this graph has no directions; give A alone.")
-        field = known.fields(self.directed_)
+            raise LatentiaError("A_in: the model's graph has no directions; give A alone.")
+        field = communities.fields(self.directed_)
         if self.directed_:
             n_rows = table.shape[0]
-            back = sparse.csr_array(table.shape) if A_in is None else self._new_edges(A_in, "A_in")
-            if back.shape[0] != n_rows:
-                raise LatentiaError(f"A has {n_rows} rows and A_in {back.shape[0]}: one for each new node is needed.")
-            table = sparse.csr_array(sparse.hstack([table, back], format="csr"))
+            edges_in = sparse.csr_array(table.shape) if A_in is None else self._check_new_edges(A_in, "A_in")
+            if edges_in.shape[0] != n_rows:
+                raise LatentiaError(
+                    f"A has {n_rows} rows and A_in {edges_in.shape[0]}; expected one for each new node in both."
+                )
+            table = sparse.csr_array(sparse.hstack([table, edges_in], format="csr"))
         expected = field.sum(axis=0)
         inhabited = expected > 1e-12 * expected.max()
         expected = np.where(inhabited, expected, 1.0)
-        alpha = np.maximum(self.dirichlet_, _LEAST_PRIOR * self.weights_ + 1e-9)
+        alpha = np.maximum(self.dirichlet_, _MIN_PRIOR * self.weights_ + 1e-9)
         images = table @ (field / expected)
-        even = np.full(len(alpha), 1 / len(alpha))
-        start = distributions(images, even)
+        uniform = np.full(len(alpha), 1 / len(alpha))
+        start = distributions(images, uniform)
         rough = start, np.full(len(start), 0.1), np.ones(start.shape[1])
         posteriors = dirichlet_posteriors(table, field / expected, alpha, start, rough, self.n_jobs)
-        shares = distributions(inhabited * posteriors.shares / expected, even)
+        shares = distributions(inhabited * posteriors.shares / expected, uniform)
         shares[~images.any(axis=1)] = np.nan
         return shares
 
@@ -161,9 +163,9 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     @fitted
     def score(self, A: Any, y: Any = None) -> float:
-        """Return the AUC of the edges of a graph on the same nodes: how often they score higher than pairs without edge.
+        """Return the AUC of the edges of a graph on the same nodes: how often they score higher than pairs without an edge.
 
-        Give edges that were not fitted to know how well links are predicted; pairs without edge are drawn.
+        Give edges that were not fitted to measure how well links are predicted; pairs without an edge are drawn at random.
 
         Parameters
         ----------
@@ -178,25 +180,21 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         graph = graph_of(A, self.directed_, progress=bool(self.verbose))
         n = graph.n_nodes
         if n != self.n_features_in_:
-            raise LatentiaError(
-                f"The graph has {n} nodes, and the fit {self.n_features_in_}: the same ones are needed."
-            )
+            raise LatentiaError(f"The graph has {n} nodes; expected the {self.n_features_in_} nodes of the fit.")
         edges = sparse.coo_array(graph.adjacency)
-        a, b = np.random.default_rng(0).integers(0, n, (2, _SCORED))
-        free = (a != b) & (np.asarray(graph.adjacency[a, b]).ravel() == 0)
-        if not free.any():
-            raise LatentiaError(
-                "All pairs of nodes that were drawn have an edge: there is nothing to compare edges with."
-            )
+        a, b = np.random.default_rng(0).integers(0, n, (2, _N_PAIRS))
+        has_no_edge = (a != b) & (np.asarray(graph.adjacency[a, b]).ravel() == 0)
+        if not has_no_edge.any():
+            raise LatentiaError("All drawn pairs of nodes have an edge: there are no pairs to compare edges with.")
         c = self._communities(self._rates)
-        return link_auc(c.rates(*edges.coords), c.rates(a[free], b[free]))
+        return link_auc(c.rates(*edges.coords), c.rates(a[has_no_edge], b[has_no_edge]))
 
     @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> list[sparse.csr_array]:
         """Draw graphs with the same nodes: csr_arrays (n, n) of zeros and ones.
 
-        Probabilities of edges are what the model expects, at most .99. Weights are not drawn: of a weighted graph they are
-        those of its counts (see difference 7).
+        Probabilities of edges are those of the model, at most .99. Weights are not drawn: for a weighted graph, probabilities
+        are those of its counts (see difference 7).
 
         Parameters
         ----------
@@ -211,9 +209,10 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         c = self._communities(self._rates)
-        given = c.memberships, c.connectivity, c.activity
+        parameters = c.memberships, c.connectivity, c.activity
         return [
-            draw_edges(*given, directed=self.directed_, rng=rng, activity_in=c.activity_in) for _ in range(n_samples)
+            draw_edges(*parameters, directed=self.directed_, rng=rng, activity_in=c.activity_in)
+            for _ in range(n_samples)
         ]
 
     def _communities(self, connectivity: np.ndarray) -> Communities:
@@ -221,31 +220,35 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return Communities(np.nan_to_num(self.memberships_), connectivity, self.activity_, activity_in)
 
     def _nodes(self, name: str, nodes: Any) -> np.ndarray:
-        found = np.asarray(nodes)
-        if found.dtype.kind not in "iu" or (found.size and (found.min() < 0 or found.max() >= self.n_features_in_)):
-            raise LatentiaError(f"{name}: numbers of nodes from 0 to {self.n_features_in_ - 1} are needed.")
-        return found
+        numbers = np.asarray(nodes)
+        if numbers.dtype.kind not in "iu" or (
+            numbers.size and (numbers.min() < 0 or numbers.max() >= self.n_features_in_)
+        ):
+            raise LatentiaError(f"{name}: expected numbers of nodes from 0 to {self.n_features_in_ - 1}.")
+        return numbers
 
-    def _new_edges(self, A: Any, name: str) -> sparse.csr_array:
-        """Edges of new nodes, checked."""
+    def _check_new_edges(self, A: Any, name: str) -> sparse.csr_array:
+        """Return edges of new nodes as counts, after checks."""
         table = sparse.csr_array(number_table(A.table() if isinstance(A, Blocks) else A, name))
         if table.shape[1] != self.n_features_in_:
             raise LatentiaError(
-                f"{name} has the shape {table.shape}: a row for each new node and {self.n_features_in_} columns, the nodes of "
-                "the fit, are needed."
+                f"{name} has the shape {table.shape}; expected a row for each new node and {self.n_features_in_} columns, the "
+                "nodes of the fit."
             )
-        if not ((table.data >= 0) & (table.data <= _LARGEST)).all():
+        if not ((table.data >= 0) & (table.data <= _MAX_WEIGHT)).all():
             raise LatentiaError(
-                f"{name} holds weights that are negative or out of range: numbers from 0 to {_LARGEST:g} are needed."
+                f"{name} holds weights that are negative or too large; expected numbers from 0 to {_MAX_WEIGHT:g}."
             )
         return self._as_counts.counts(table)
 
     def _check_fitted(self) -> None:
-        known = self.labels_ >= 0
-        shares = self.memberships_[known]
-        whole = np.isfinite(shares).all() and np.allclose(shares.sum(axis=1), 1.0, rtol=0, atol=of.TOLERANCE)
-        if not known.any() or not whole or not np.isfinite(self.averages_[known]).all():
-            raise LatentiaError("memberships_ are not those of the nodes that have labels_")
+        has_edges = self.labels_ >= 0
+        shares = self.memberships_[has_edges]
+        are_distributions = np.isfinite(shares).all() and np.allclose(
+            shares.sum(axis=1), 1.0, rtol=0, atol=of.TOLERANCE
+        )
+        if not has_edges.any() or not are_distributions or not np.isfinite(self.averages_[has_edges]).all():
+            raise LatentiaError("memberships_ do not match the nodes that have labels_")
         if "names_" not in vars(self):
             raise LatentiaError("names_ is missing")
         if not self._rates.any():

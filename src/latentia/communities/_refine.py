@@ -1,17 +1,17 @@
 """EM for block models: one community a node, or memberships with a Dirichlet prior.
 
-A step finds the posterior of every node's memberships given those of all others, and the expected numbers of edges between
+A step computes the posterior of every node's memberships given those of all others, and the expected numbers of edges between
 communities, J_kl = P_kl sum_ij A_ij u_ik v_jl / (u_i^T P v_j), with u_i = theta_i pi_i and v_j = phi_j pi_j. These, as shares
-of all edges, are the parameters that the driver steps; memberships are the state that a step leaves to the next.
+of all edges, are the parameters of the EM driver; memberships are the state that a step passes to the next.
 
 - One community: p_ik is proportional to rho_k prod_j f_jk^A_ij exp(-e_k), where f_jk = (P v_j)_k and e_k is the expected
   degree; with degree correction, theta_i at its best, to rho_k prod_j (f_jk / e_k)^A_ij.
 - Mixed: the ends of a node's edges are like a document, whose topics are the chances f_k / e_k of ends (see
-  `latentia.communities._memberships`). Shares of edges become memberships over e_k. In the first steps every node has
-  its choice of sparse starts: least squares estimates from its neighbours' memberships, cut at several times their noise.
+  `latentia.communities._memberships`). Shares of edges, divided by e_k, become memberships. In the first steps every node
+  chooses among sparse starts: least squares estimates from its neighbours' memberships, cut at several times their noise.
 
-Memberships that start with some of everything stay so, whatever alpha: a node that is a little in a community explains its
-stray edges better that way. This is why mixed memberships start from those of one community a node.
+Memberships that start in all communities stay in all of them, whatever alpha: small memberships explain stray edges. This is
+why mixed memberships start from those of one community a node.
 """
 
 from __future__ import annotations
@@ -27,35 +27,44 @@ from ..likelihood import Distributions, Expected, Refine, Refinement, Values, re
 from ..linalg import ratio_product, sparse_product
 from ..simplex import distributions
 from ._memberships import dirichlet_fit, dirichlet_posteriors
-from ._model import Communities, Ends, balanced, inside_and_across, l1_moved, noise_multiple, of_memberships, tied
+from ._model import (
+    Communities,
+    EdgeLists,
+    balance_activity,
+    build_communities,
+    inside_and_across,
+    mean_l1_change,
+    noise_multiple,
+    tie_rates,
+)
 
-_SETTLED = 1e-3  # mean l1 move of memberships in a step
-_MOST, _MOST_MIXED = 60, 12  # steps
-_PSEUDO = 0.01  # edges between two communities, on average
-_ROWS = 1 << 13
-_NEWTON, _SUMS_TO_ONE = 12, 1e-6
-_STRICT = 3.0  # deviations below which memberships are cut, where there is little overlap
-_EMPTY = 1e-12  # of the most expected edges
+_TOLERANCE = 1e-3  # mean l1 change of memberships in a step, below which they have converged
+_MAX_STEPS, _MAX_STEPS_MIXED = 60, 12
+_PSEUDO = 0.01  # pseudo-edges between two communities, on average
+_ROWS = 1 << 13  # rows at a time
+_MAX_NEWTON_STEPS, _SUMS_TO_ONE = 12, 1e-6
+_NOISE_MULTIPLE = 3.0  # memberships below so many deviations are cut, where there is little overlap
+_EMPTY_SHARE = 1e-12  # communities with a smaller share of the most expected edges are empty
 _TINY = 1e-300
 
 
 class Shape(NamedTuple):
-    """What kind of block model is fitted.
+    """The kind of block model to fit.
 
     Attributes
     ----------
     corrected : bool
         Whether nodes have an activity of their own.
     homophilic : bool
-        Whether memberships are found with one rate for all pairs of different communities. P then has the rates of pairs that
-        these memberships say.
+        Whether memberships are fitted with one rate for all pairs of different communities. P then has the rate of each pair
+        under these memberships.
     """
 
     corrected: bool
     homophilic: bool
 
 
-class Mixed(NamedTuple):
+class BlockModelFit(NamedTuple):
     """A refined model.
 
     Attributes
@@ -76,18 +85,18 @@ class Mixed(NamedTuple):
     gamma: np.ndarray | None
     refinement: Refinement
 
-    def sorted(self) -> Mixed:
-        """The same, the largest community first."""
+    def sorted(self) -> BlockModelFit:
+        """Return the model with the largest community first."""
         c = self.communities
         order = np.argsort(-c.memberships.mean(axis=0), kind="stable")
         communities = Communities(
             np.ascontiguousarray(c.memberships[:, order]), c.connectivity[order][:, order], c.activity, c.activity_in
         )
         gamma = None if self.gamma is None else np.ascontiguousarray(self.gamma[:, order])
-        return Mixed(communities, self.dirichlet[order], self.evidence, gamma, self.refinement)
+        return BlockModelFit(communities, self.dirichlet[order], self.evidence, gamma, self.refinement)
 
     def spread(self) -> np.ndarray:
-        """Sum over nodes of the expected distance of memberships, or shares of edges, from the estimate, shape (K,)."""
+        """Return the sum over nodes of the expected distance of memberships, or shares of edges, from the estimate, (K,)."""
         p = self.communities.memberships
         if self.gamma is None:
             return np.asarray((2 * p * (1 - p)).sum(axis=0))
@@ -97,60 +106,61 @@ class Mixed(NamedTuple):
         return total
 
 
-def one_community(
-    ends: Ends,
+def fit_single_memberships(
+    ends: EdgeLists,
     start: Communities,
     shape: Shape,
     steps: Refine,
     *,
-    settled: float = _SETTLED,
-    most: int = _MOST,
+    converged: float = _TOLERANCE,
+    max_steps: int = _MAX_STEPS,
     n_jobs: int | None = None,
-) -> Mixed:
-    """Posterior probabilities of communities, where every node is in one of them.
+) -> BlockModelFit:
+    """Fit posterior probabilities of communities, where every node is in one of them.
 
     Parameters
     ----------
     start : Communities
     shape : Shape
     steps : int or "auto"
-    settled : float
-        Mean l1 move of memberships below which "auto" ends.
-    most : int
-        Most steps of "auto".
+    converged : float
+        Mean l1 change of memberships below which "auto" ends.
+    max_steps : int
+        Largest number of steps of "auto".
     """
-    step = _OneCommunity(ends, start, shape, n_jobs)
-    refinement = refine(step.update(), step, steps, until=lambda: step.moved < settled or step.number >= most)
-    return Mixed(step.model(), np.zeros(len(step.communities.connectivity)), step.evidence, None, refinement)
+    step = _SingleMembershipStep(ends, start, shape, n_jobs)
+    refinement = refine(step.update(), step, steps, until=lambda: step.change < converged or step.number >= max_steps)
+    return BlockModelFit(step.model(), np.zeros(len(step.communities.connectivity)), step.evidence, None, refinement)
 
 
-def mixed_memberships(
-    ends: Ends,
+def fit_mixed_memberships(
+    ends: EdgeLists,
     start: Communities,
     shape: Shape,
     alpha: np.ndarray,
     steps: Refine,
     *,
     races: int,
-    most: int = _MOST_MIXED,
+    max_steps: int = _MAX_STEPS_MIXED,
     n_jobs: int | None = None,
-) -> Mixed:
-    """Mean memberships under a Dirichlet prior.
+) -> BlockModelFit:
+    """Fit mean memberships under a Dirichlet prior.
 
     Parameters
     ----------
     start : Communities
-        Best that of `one_community`.
+        Preferably the answer of `fit_single_memberships`.
     alpha : ndarray of shape (K,)
-        Its sum stays; what share each community has of it is found.
+        Its sum is kept; the share of each community is fitted.
     races : int
         Steps in which nodes choose among starts.
-    most : int
-        Most steps of "auto". Of small graphs with much overlap, long series of steps drift to P that are too steep.
+    max_steps : int
+        Largest number of steps of "auto". On small graphs with much overlap, long series of steps drift to P that are too
+        steep.
     """
-    step = _MixedMemberships(ends, start, shape, n_jobs, alpha, races, most)
-    refinement = refine(step.update(), step, steps, until=lambda: step.done)
-    return Mixed(step.model(), step.alpha, step.evidence, step.gamma, refinement)
+    step = _DirichletStep(ends, start, shape, n_jobs, alpha, races, max_steps)
+    refinement = refine(step.update(), step, steps, until=lambda: step.is_done)
+    return BlockModelFit(step.model(), step.alpha, step.evidence, step.gamma, refinement)
 
 
 # --- steps --------------------------------------------------------------------------------------------------------
@@ -174,7 +184,7 @@ class _JointUpdate:
     def values(self) -> Values:
         return (self.joint,)
 
-    def at(self, *values: np.ndarray) -> _JointUpdate:
+    def move_to(self, *values: np.ndarray) -> _JointUpdate:
         return _JointUpdate(values[0], self.pseudo)
 
     def expected(self, sums: _JointSums) -> tuple[Expected, ...]:
@@ -185,169 +195,173 @@ class _JointUpdate:
 class _Step(ABC):
     """An E-step that holds the memberships."""
 
-    ends: Ends
+    ends: EdgeLists
     communities: Communities
     shape: Shape
     n_jobs: int | None
-    moved: float = field(default=np.inf, init=False)
+    change: float = field(default=np.inf, init=False)
     evidence: float = field(default=-np.inf, init=False)
     number: int = field(default=0, init=False)
     untied: np.ndarray | None = field(default=None, init=False)
 
     def update(self) -> _JointUpdate:
-        """Where the driver starts."""
+        """Return the starting point of the driver."""
         mass = self.communities.mass
         pseudo = _PSEUDO * mass.size * mass / mass.sum()
-        joint = self._of_shape(self.communities.connectivity * mass, mass) + pseudo
+        joint = self._tie_if_homophilic(self.communities.connectivity * mass, mass) + pseudo
         return _JointUpdate(joint.ravel() / joint.sum(), pseudo.ravel())
 
     def __call__(self, update: Any, number: int) -> _JointSums:
         joint = self.ends.total * update.joint.reshape(self.communities.connectivity.shape)
         self.number = number
-        before = self.communities.with_joint(joint)
-        after = self.posterior(before).with_joint(joint)
-        self.moved = l1_moved(before.memberships, after.memberships)
+        previous = self.communities.replace_joint(joint)
+        updated = self.posterior(previous).replace_joint(joint)
+        self.change = mean_l1_change(previous.memberships, updated.memberships)
         image, log_likelihood = ratio_product(
-            self.ends.adjacency, after.senders @ after.connectivity, after.receivers, self.n_jobs
+            self.ends.adjacency, updated.senders @ updated.connectivity, updated.receivers, self.n_jobs
         )
-        found = after.connectivity * (after.senders.T @ image)
+        joint_edges = updated.connectivity * (updated.senders.T @ image)
         if not self.ends.directed:
-            found, log_likelihood = (found + found.T) / 2, log_likelihood / 2
-        self.untied = found
-        found = self._of_shape(found, after.mass)
-        self.communities = after.with_joint(found + update.pseudo.reshape(found.shape))
+            joint_edges, log_likelihood = (joint_edges + joint_edges.T) / 2, log_likelihood / 2
+        self.untied = joint_edges
+        joint_edges = self._tie_if_homophilic(joint_edges, updated.mass)
+        self.communities = updated.replace_joint(joint_edges + update.pseudo.reshape(joint_edges.shape))
         edges = self.ends.total if self.ends.directed else self.ends.total / 2
-        return _JointSums(log_likelihood - edges, found)
+        return _JointSums(log_likelihood - edges, joint_edges)
 
     @abstractmethod
-    def posterior(self, before: Communities) -> Communities:
-        """Memberships and activity given all others'."""
+    def posterior(self, previous: Communities) -> Communities:
+        """Return memberships and activity given those of all other nodes."""
 
     def model(self) -> Communities:
-        """What was found, with a rate of its own for every pair of communities."""
-        return self.communities if self.untied is None else self.communities.with_joint(self.untied)
+        """Return the fitted model, with its own rate for every pair of communities."""
+        return self.communities if self.untied is None else self.communities.replace_joint(self.untied)
 
-    def _of_shape(self, joint: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        return tied(joint, mass) if self.shape.homophilic else joint
+    def _tie_if_homophilic(self, joint: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return tie_rates(joint, mass) if self.shape.homophilic else joint
 
     def _totals(self, c: Communities) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Expected edges from, to, and of a node of activity one in each community."""
+        """Return expected edges from, to, and of a node of activity one in each community."""
         out, into = (np.maximum(x, _TINY) for x in c.expected_degrees())
         return out, into, out + into if self.ends.directed else out
 
 
-class _OneCommunity(_Step):
-    def posterior(self, before: Communities) -> Communities:
+class _SingleMembershipStep(_Step):
+    def posterior(self, previous: Communities) -> Communities:
         ends = self.ends
-        logs = np.log(np.maximum(before.fields(ends.directed), _TINY))
-        found = sparse_product(ends.table, logs.astype(np.float32), self.n_jobs).astype(np.float64)
-        out, into, expected = self._totals(before)
-        shares = np.maximum(before.memberships.mean(axis=0), 1e-12)
+        logs = np.log(np.maximum(previous.fields(ends.directed), _TINY))
+        log_posterior = sparse_product(ends.table, logs.astype(np.float32), self.n_jobs).astype(np.float64)
+        out, into, expected = self._totals(previous)
+        shares = np.maximum(previous.memberships.mean(axis=0), 1e-12)
         if self.shape.corrected:
-            found -= ends.out[:, None] * np.log(out)
-            found -= ends.into[:, None] * np.log(into) if ends.directed else 0.0
-            at_best = 0.0
+            log_posterior -= ends.degrees_out[:, None] * np.log(out)
+            log_posterior -= ends.degrees_in[:, None] * np.log(into) if ends.directed else 0.0
+            constant = 0.0
         else:
-            found -= expected
-            at_best = ends.degrees[:, None] * np.log(expected) - expected  # of evidence, which knows the degrees
-        found += np.log(shares)
-        found[:, ~_inhabited(expected)] = -np.inf
-        top = found.max(axis=1, keepdims=True)
-        p = np.exp(found - top)
+            log_posterior -= expected
+            constant = (
+                ends.degrees[:, None] * np.log(expected) - expected
+            )  # part of the evidence, which is given the degrees
+        log_posterior += np.log(shares)
+        log_posterior[:, ~_has_expected_edges(expected)] = -np.inf
+        top = log_posterior.max(axis=1, keepdims=True)
+        p = np.exp(log_posterior - top)
         total = p.sum(axis=1, keepdims=True)
         p /= total
-        self.evidence = float((top + np.log(total) - (p * at_best).sum(axis=1, keepdims=True)).mean())
-        return _with_memberships(ends, p, self.shape.corrected, before)
+        self.evidence = float((top + np.log(total) - (p * constant).sum(axis=1, keepdims=True)).mean())
+        return _replace_memberships(ends, p, self.shape.corrected, previous)
 
 
 @dataclass
-class _MixedMemberships(_Step):
+class _DirichletStep(_Step):
     alpha: np.ndarray
     races: int
-    most: int
+    max_steps: int
 
     def __post_init__(self) -> None:
         self.gamma: np.ndarray | None = None
 
     @property
-    def done(self) -> bool:
-        """Whether memberships have settled, after all races."""
-        return (self.moved < _SETTLED and self.number > self.races) or self.number >= self.most
+    def is_done(self) -> bool:
+        """True if memberships have converged, after all races."""
+        return (self.change < _TOLERANCE and self.number > self.races) or self.number >= self.max_steps
 
-    def posterior(self, before: Communities) -> Communities:
+    def posterior(self, previous: Communities) -> Communities:
         ends = self.ends
-        out, into, expected = self._totals(before)
+        out, into, expected = self._totals(previous)
         racing = self.number <= self.races
-        shares = before.memberships * expected
+        shares = previous.memberships * expected
         shares /= shares.sum(axis=1, keepdims=True)
         rough = None
         if racing:
-            estimate, of_rows, of_columns = _regression(ends, before, self.n_jobs)
-            rough = (estimate * expected).astype(np.float32), of_rows, of_columns * expected
+            estimate, row_deviations, column_deviations = _regression(ends, previous, self.n_jobs)
+            rough = (estimate * expected).astype(np.float32), row_deviations, column_deviations * expected
             del estimate
-        current = shares if self.gamma is None or racing else _normalised(np.maximum(self.gamma - self.alpha, 0))
-        topics = before.fields(ends.directed) / expected
-        found = dirichlet_posteriors(ends.table, topics, self.alpha, current, rough, self.n_jobs)
-        self.gamma, self.evidence = found.gamma, float(found.evidence.mean())
-        self.alpha = _shaped(found.mean_logs(), self.alpha)
+        current = shares if self.gamma is None or racing else _normalise_rows(np.maximum(self.gamma - self.alpha, 0))
+        topics = previous.fields(ends.directed) / expected
+        posteriors = dirichlet_posteriors(ends.table, topics, self.alpha, current, rough, self.n_jobs)
+        self.gamma, self.evidence = posteriors.gamma, float(posteriors.evidence.mean())
+        self.alpha = _fit_proportions(posteriors.mean_logs(), self.alpha)
         if not self.shape.corrected:
-            inhabited = _inhabited(expected)
-            memberships = _with_degrees(found.gamma * inhabited, np.where(inhabited, expected, expected.max()))
-            return Communities(memberships, before.connectivity, before.activity, before.activity_in)
-        memberships = _normalised(found.gamma * _inhabited(expected) / expected)
-        activity = ends.out / np.maximum(memberships @ out, _TINY)
-        activity_in = ends.into / np.maximum(memberships @ into, _TINY) if ends.directed else activity
-        memberships, factor = balanced(memberships, (activity + activity_in) / 2)
+            inhabited = _has_expected_edges(expected)
+            memberships = _match_degrees(posteriors.gamma * inhabited, np.where(inhabited, expected, expected.max()))
+            return Communities(memberships, previous.connectivity, previous.activity, previous.activity_in)
+        memberships = _normalise_rows(posteriors.gamma * _has_expected_edges(expected) / expected)
+        activity = ends.degrees_out / np.maximum(memberships @ out, _TINY)
+        activity_in = ends.degrees_in / np.maximum(memberships @ into, _TINY) if ends.directed else activity
+        memberships, factor = balance_activity(memberships, (activity + activity_in) / 2)
         activity = activity * factor
         activity_in = activity_in * factor if ends.directed else activity
-        return Communities(memberships, before.connectivity, activity, activity_in)
+        return Communities(memberships, previous.connectivity, activity, activity_in)
 
 
-def _with_memberships(ends: Ends, memberships: np.ndarray, corrected: bool, before: Communities) -> Communities:
-    """New memberships with the activity that they say; P stays as it was."""
+def _replace_memberships(
+    ends: EdgeLists, memberships: np.ndarray, corrected: bool, previous: Communities
+) -> Communities:
+    """Return the model with new memberships and the activity that follows from them; P stays the same."""
     if not corrected:
-        return Communities(memberships, before.connectivity, before.activity, before.activity_in)
-    found = of_memberships(ends, memberships, corrected)
-    return Communities(memberships, before.connectivity, found.activity, found.activity_in)
+        return Communities(memberships, previous.connectivity, previous.activity, previous.activity_in)
+    updated = build_communities(ends, memberships, corrected)
+    return Communities(memberships, previous.connectivity, updated.activity, updated.activity_in)
 
 
-def _with_degrees(gamma: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Memberships gamma_k / (nu + e_k), with nu such that they sum to one: a node's degree is that of its communities.
+def _match_degrees(gamma: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return memberships gamma_k / (nu + e_k), with nu such that they sum to one: a node has the degree of its communities.
 
-    nu is found by Newton's steps from below, where the sum is convex.
+    Newton's steps find nu from below, where the sum is convex.
     """
-    found = np.empty_like(gamma)
+    memberships = np.empty_like(gamma)
     for a in range(0, len(gamma), _ROWS):
         part = gamma[a : a + _ROWS]
-        nu, least = (part - expected).max(axis=1, keepdims=True), np.maximum(part, _TINY)  # no share is above one
-        for _ in range(_NEWTON):
-            whole = np.maximum(nu + expected, least)
-            shares = part / whole
-            left = shares.sum(axis=1, keepdims=True) - 1
-            if np.abs(left).max() < _SUMS_TO_ONE:
+        nu, min_sum = (part - expected).max(axis=1, keepdims=True), np.maximum(part, _TINY)  # no share is above one
+        for _ in range(_MAX_NEWTON_STEPS):
+            sums = np.maximum(nu + expected, min_sum)
+            shares = part / sums
+            excess = shares.sum(axis=1, keepdims=True) - 1
+            if np.abs(excess).max() < _SUMS_TO_ONE:
                 break
-            nu = nu + left / np.maximum((shares / whole).sum(axis=1, keepdims=True), _TINY)
-        found[a : a + _ROWS] = _normalised(part / np.maximum(nu + expected, least))
-    return found
+            nu = nu + excess / np.maximum((shares / sums).sum(axis=1, keepdims=True), _TINY)
+        memberships[a : a + _ROWS] = _normalise_rows(part / np.maximum(nu + expected, min_sum))
+    return memberships
 
 
-def _shaped(mean_logs: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """alpha of the same sum with the proportions that the posteriors have."""
-    found = dirichlet_fit(mean_logs, alpha)
-    return found * (float(alpha.sum()) / float(found.sum()))
+def _fit_proportions(mean_logs: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Fit the proportions of alpha to the posteriors, with the same sum."""
+    fitted_alpha = dirichlet_fit(mean_logs, alpha)
+    return fitted_alpha * (float(alpha.sum()) / float(fitted_alpha.sum()))
 
 
-def _inhabited(expected: np.ndarray) -> np.ndarray:
-    """Communities that have expected edges: what is divided by those of an empty one would win."""
-    return expected > _EMPTY * expected.max()
+def _has_expected_edges(expected: np.ndarray) -> np.ndarray:
+    """Return True for communities with expected edges: dividing by those of an empty community would make it win."""
+    return expected > _EMPTY_SHARE * expected.max()
 
 
-def _normalised(rows: np.ndarray) -> np.ndarray:
+def _normalise_rows(rows: np.ndarray) -> np.ndarray:
     return distributions(rows, np.full(rows.shape[1], 1 / rows.shape[1]))
 
 
 def _mean_deviation(gamma: np.ndarray) -> np.ndarray:
-    """E|w_k - E w_k| of Dirichlet distributions, shape (n, K): 2 a^a b^b / (B(a, b) s^(s + 1)) with b = s - a."""
+    """Return E|w_k - E w_k| of Dirichlet distributions, shape (n, K): 2 a^a b^b / (B(a, b) s^(s + 1)) with b = s - a."""
     total = gamma.sum(axis=1, keepdims=True)
     rest = np.maximum(total - gamma, _TINY)
     return 2 * np.exp(
@@ -358,8 +372,8 @@ def _mean_deviation(gamma: np.ndarray) -> np.ndarray:
 # --- averages over neighbours -------------------------------------------------------------------------------------
 
 
-def _regression(ends: Ends, c: Communities, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """theta_i pi_i by least squares from the neighbours' memberships, (n, K), and factors of deviations, (n,) and (K,).
+def _regression(ends: EdgeLists, c: Communities, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Estimate theta_i pi_i, (n, K), by least squares from the neighbours' memberships, with factors of deviations, (n,), (K,).
 
     The sums G_i = sum_j A_ij pi_j have mean theta_i pi_i^T P V^T pi, and a covariance of about d_i times the mean of pi pi^T
     over ends.
@@ -367,55 +381,59 @@ def _regression(ends: Ends, c: Communities, n_jobs: int | None) -> tuple[np.ndar
     pi = c.memberships
     sums = [sparse_product(ends.adjacency, pi, n_jobs)]
     maps = [c.connectivity @ (c.receivers.T @ pi)]
-    noise = [_second(pi, ends.into)]
+    noise = [_second_moment(pi, ends.degrees_in)]
     if ends.directed:
         sums.append(sparse_product(ends.adjacency.T.tocsr(), pi, n_jobs))
         maps.append(c.connectivity.T @ (c.senders.T @ pi))
-        noise.append(_second(pi, ends.out))
+        noise.append(_second_moment(pi, ends.degrees_out))
     precisions = [np.linalg.pinv(x, hermitian=True) for x in noise]
     information = sum(m @ w @ m.T for m, w in zip(maps, precisions, strict=True))
     covariance = np.linalg.pinv(information, hermitian=True)
-    found = sum(s @ (w @ m.T) for s, m, w in zip(sums, maps, precisions, strict=True)) @ covariance
+    estimates = sum(s @ (w @ m.T) for s, m, w in zip(sums, maps, precisions, strict=True)) @ covariance
     degrees = ends.degrees / (2 if ends.directed else 1)
-    return found, np.sqrt(degrees), np.sqrt(np.maximum(np.diag(covariance), 0))
+    return estimates, np.sqrt(degrees), np.sqrt(np.maximum(np.diag(covariance), 0))
 
 
-def _second(pi: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+def _second_moment(pi: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     return (pi * degrees[:, None]).T @ pi / degrees.sum()
 
 
-def cut_memberships(ends: Ends, c: Communities, alpha0: float, n_jobs: int | None = None) -> np.ndarray:
-    """Memberships by one reassignment: least squares from the neighbours', cut at a multiple of the noise.
+def cut_memberships(ends: EdgeLists, c: Communities, alpha0: float, n_jobs: int | None = None) -> np.ndarray:
+    """Reassign memberships once: least squares from the neighbours' memberships, cut at a multiple of the noise.
 
-    The multiple is 3 for alpha_0 up to .2, falls to 1.5 at alpha_0 = 1, and one community is left where alpha_0 = 0.
+    The multiple is 3 for alpha_0 up to .2 and falls to 1.5 at alpha_0 = 1; with alpha_0 = 0 one community remains.
     """
-    found, of_rows, of_columns = _regression(ends, c, n_jobs)
-    noise = of_rows[:, None] * of_columns
+    estimates, row_deviations, column_deviations = _regression(ends, c, n_jobs)
+    noise = row_deviations[:, None] * column_deviations
     if alpha0 == 0:
-        return np.eye(found.shape[1])[found.argmax(axis=1)]
-    cut = noise_multiple(alpha0, _STRICT)
-    kept = np.where(found > cut * noise, found, 0.0)
-    alone = np.eye(found.shape[1])[found.argmax(axis=1)]
-    return _normalised(np.where((kept > 0).any(axis=1, keepdims=True), kept, alone))
+        return np.eye(estimates.shape[1])[estimates.argmax(axis=1)]
+    cut = noise_multiple(alpha0, _NOISE_MULTIPLE)
+    above_noise = np.where(estimates > cut * noise, estimates, 0.0)
+    single = np.eye(estimates.shape[1])[estimates.argmax(axis=1)]
+    return _normalise_rows(np.where((above_noise > 0).any(axis=1, keepdims=True), above_noise, single))
 
 
-def averages(ends: Ends, c: Communities, alpha0: float, n_jobs: int | None = None) -> tuple[np.ndarray, float, float]:
-    """Algorithm 8.3 on all edges: (F - L) / (H - L) for F = G Q, shape (n, K), and H and L.
+def average_neighbours(
+    ends: EdgeLists, c: Communities, alpha0: float, n_jobs: int | None = None
+) -> tuple[np.ndarray, float, float]:
+    """Run Algorithm 8.3 on all edges: (F - L) / (H - L) for F = G Q, shape (n, K), and H and L.
 
-    Q has (alpha_0 + 1) pi_ik / sum_i theta_i pi_ik - alpha_0 / n. Of directed graphs it is the mean of the directions that a
-    node has, and with degree correction sums are divided by its activity.
+    Q has (alpha_0 + 1) pi_ik / sum_i theta_i pi_ik - alpha_0 / n. For directed graphs F is the mean over the directions in
+    which a node has edges; with degree correction, sums are divided by the node's activity.
     """
     pi = c.memberships
 
-    def mean(edges: Any, others: np.ndarray, activity: np.ndarray) -> np.ndarray:
-        q = (alpha0 + 1) * pi / np.maximum(others.sum(axis=0), _TINY) - alpha0 / len(pi)
+    def mean(edges: Any, neighbours: np.ndarray, activity: np.ndarray) -> np.ndarray:
+        q = (alpha0 + 1) * pi / np.maximum(neighbours.sum(axis=0), _TINY) - alpha0 / len(pi)
         return np.asarray(sparse_product(edges, q, n_jobs) / np.maximum(activity, _TINY)[:, None])
 
-    found = mean(ends.adjacency, c.receivers, c.activity)
+    means = mean(ends.adjacency, c.receivers, c.activity)
     if ends.directed:
-        back = mean(ends.adjacency.T.tocsr(), c.senders, c.activity_in)
-        some = [(x > 0)[:, None] for x in (c.activity, c.activity_in)]
-        found = (some[0] * found + some[1] * back) / np.maximum(some[0].astype(float) + some[1], 1)
+        means_in = mean(ends.adjacency.T.tocsr(), c.senders, c.activity_in)
+        has_edges = [(x > 0)[:, None] for x in (c.activity, c.activity_in)]
+        means = (has_edges[0] * means + has_edges[1] * means_in) / np.maximum(
+            has_edges[0].astype(float) + has_edges[1], 1
+        )
     q = pi / np.maximum(pi.sum(axis=0), _TINY) * (alpha0 + 1) - alpha0 / len(pi)
-    high, low = inside_and_across(q.T @ found)
-    return (found - low) / (high - low) if high != low else found - low, high, low
+    high, low = inside_and_across(q.T @ means)
+    return (means - low) / (high - low) if high != low else means - low, high, low

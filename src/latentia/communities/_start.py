@@ -14,38 +14,38 @@ from ..exceptions import LatentiaError
 from ..linalg import ScaledSpace, scaled_eigenspace
 from ..simplex import distributions
 from ..tensor import decompose_whitened
-from ._model import Ends
+from ._model import EdgeLists
 from ._stars import StarMoments, star_moments
 
-_TAU = 0.5  # mean degrees that are added to every degree
-_BEYOND = 5  # eigenvalues that are looked at beyond those of the communities
-_PASSES, _BASIS_BYTES = (8, 40), 1 << 28  # products with the counts, and what they may take
-_OPPOSITE = 0.3  # cosine of the vectors of where edges start and end
-_FEW = 5000  # nodes that clusters are found among
+_TAU = 0.5  # regularisation: so many mean degrees are added to every degree
+_N_BEYOND = 5  # eigenvalues to compute beyond those of the communities
+_PASSES, _BASIS_BYTES = (8, 40), 1 << 28  # minimum and maximum number of products with the counts; bytes for the basis
+_OPPOSITE_COSINE = 0.3  # singular vectors of both ends with a cosine below minus this have opposite signs
+_MAX_CLUSTERED = 5000  # sampled nodes for clustering
 
 
 @dataclass(frozen=True)
 class Start:
-    """What the spectrum says.
+    """Leading directions of the scaled adjacency matrix, and moments of stars in them.
 
     Attributes
     ----------
     space : ScaledSpace
-        Of the pairs of ends, with some directions more than communities need.
+        Eigenspace of the pairs of ends, with some directions more than communities need.
     stars : StarMoments
-        In its leading directions.
+        Moments in its leading directions.
     directed : bool
     """
 
     space: ScaledSpace
     stars: StarMoments
-
     directed: bool
 
     def mixing(self, n_components: int) -> bool:
-        """Whether some communities are linked to others more than within: a direction above the noise has the opposite sign.
+        """Return True if a direction above the noise has a negative sign: some communities link more to others than inside.
 
-        For then P_kl^2 > P_kk P_ll, and P has a negative eigenvalue. Of singular vectors u, v of a directed graph it is u^T v.
+        Then P_kl^2 > P_kk P_ll, and P has a negative eigenvalue. For singular vectors u, v of a directed graph the sign is that
+        of u^T v.
         """
         observed, limit = self.space.observed, noise_limit(len(self.space.scale)) * self.space.edge
         if not self.directed:
@@ -53,58 +53,58 @@ class Start:
         half = len(self.space.scale) // 2
         chosen = np.flatnonzero(observed[: 2 * n_components - 1] > limit)
         u, v = self.space.vectors[:half, chosen], self.space.vectors[half:, chosen]
-        return bool((2 * (u * v).sum(axis=0) < -_OPPOSITE).any())
+        return bool((2 * (u * v).sum(axis=0) < -_OPPOSITE_COSINE).any())
 
 
-def spectral_start(ends: Ends, n_components: int, seed: int, n_jobs: int | None = None) -> Start:
-    """Leading directions of the degree-scaled adjacency matrix, and the moments of stars in them.
+def spectral_start(ends: EdgeLists, n_components: int, seed: int, n_jobs: int | None = None) -> Start:
+    """Compute leading directions of the degree-scaled adjacency matrix, and moments of stars in them.
 
-    Of a directed graph there are two for each singular value, one of nodes that edges start from and one of those where they
-    end, and a first one that tells these apart.
+    A directed graph has two directions for each singular value, one for the nodes where edges start and one for those where
+    they end, and a first one that separates these.
     """
-    wanted = 2 * n_components - 1 if ends.directed else n_components - 1
-    beyond = _BEYOND * (2 if ends.directed else 1)
-    width = wanted + beyond + 3
+    n_directions = 2 * n_components - 1 if ends.directed else n_components - 1
+    n_beyond = _N_BEYOND * (2 if ends.directed else 1)
+    width = n_directions + n_beyond + 3
     space = scaled_eigenspace(
         ends.pairs,
-        wanted + beyond,
+        n_directions + n_beyond,
         tau=_TAU,
         calibrate=False,
         n_passes=int(np.clip(_BASIS_BYTES / (4 * width * ends.pairs.shape[0]), *_PASSES)),
-        n_settled=wanted,
+        n_settled=n_directions,
         random_state=seed,
         n_jobs=n_jobs,
     )
-    vectors = space.vectors[:, :wanted] / np.sqrt(space.scale)[:, None]
-    size = np.sqrt(np.maximum((vectors**2).mean(axis=0), np.finfo(float).tiny))
-    coordinates = np.column_stack([np.ones(len(vectors)), vectors / size])
+    vectors = space.vectors[:, :n_directions] / np.sqrt(space.scale)[:, None]
+    sizes = np.sqrt(np.maximum((vectors**2).mean(axis=0), np.finfo(float).tiny))
+    coordinates = np.column_stack([np.ones(len(vectors)), vectors / sizes])
     return Start(space, star_moments(ends.table, coordinates, n_jobs), ends.directed)
 
 
-def suggested_number(ends: Ends, most: int, n_jobs: int | None = None) -> int:
-    """One more than the directions above the noise, at most ``most``."""
-    wanted = min(most, ends.n_nodes)
-    n = 2 * wanted - 1 if ends.directed else wanted - 1
+def suggest_number(ends: EdgeLists, max_number: int, n_jobs: int | None = None) -> int:
+    """Return one more than the number of directions above the noise, at most ``max_number``."""
+    n_communities = min(max_number, ends.n_nodes)
+    n = 2 * n_communities - 1 if ends.directed else n_communities - 1
     space = scaled_eigenspace(ends.pairs, n, tau=_TAU, calibrate=False, n_passes=_PASSES[0], n_jobs=n_jobs)
-    return above_noise(space, ends.directed) + 1
+    return count_above_noise(space, ends.directed) + 1
 
 
-def above_noise(space: ScaledSpace, directed: bool) -> int:
-    """Directions above the noise.
+def count_above_noise(space: ScaledSpace, directed: bool) -> int:
+    """Count directions above the noise.
 
-    Of a directed graph every singular value is an eigenvalue with both signs, and the first one tells its ends apart.
+    For a directed graph every singular value is an eigenvalue with both signs, and the first eigenvalue separates both ends.
     """
     observed = space.observed[1::2] if directed else space.observed
     return int((np.abs(observed) > noise_limit(len(space.scale)) * space.edge).sum())
 
 
-def by_stars(ends: Ends, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray:
-    """Memberships, shape (n, K), of the communities that the tensor of 3-stars has.
+def find_by_stars(ends: EdgeLists, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray:
+    """Return memberships, shape (n, K), in the communities of the tensor of 3-stars.
 
-    Its whitened eigenvectors map back to what the neighbours of a node of each community look like, and a node's shares of
-    these are found by least squares.
+    Its whitened eigenvectors map back to profiles of the neighbours of a node in each community; least squares give a node's
+    shares of these.
     """
-    moments = start.stars.corrected(alpha0)
+    moments = start.stars.correct_for_mixing(alpha0)
     fit = decompose_whitened(moments.second, moments.third, n_components, seed)
     profiles = (
         fit.whitening.inverse @ fit.vectors.T
@@ -115,37 +115,37 @@ def by_stars(ends: Ends, start: Start, n_components: int, alpha0: float, seed: i
     return distributions(shares, np.full(n_components, 1 / n_components))
 
 
-def by_clusters(ends: Ends, start: Start, n_components: int, seed: int) -> list[np.ndarray]:
-    """Memberships, shape (n, K), in clusters of the nodes' mean coordinates of neighbours, and of their directions alone.
+def find_by_clusters(ends: EdgeLists, start: Start, n_components: int, seed: int) -> list[np.ndarray]:
+    """Return memberships, shape (n, K), in clusters of the mean coordinates of nodes' neighbours, and of their directions.
 
-    Coordinates of nodes with few edges count less. Directions do not depend on how active a node is.
+    Coordinates of nodes with few edges count less. Directions do not depend on a node's activity.
     """
     points = coordinates(ends, start)
     if not points.shape[1]:
         return [np.ones((ends.n_nodes, 1))]
     size = np.sqrt((points**2).sum(axis=1, keepdims=True))
-    return [_clusters(rows, n_components, seed) for rows in (points, points / np.where(size > 0, size, 1.0))]
+    return [_cluster_points(rows, n_components, seed) for rows in (points, points / np.where(size > 0, size, 1.0))]
 
 
-def coordinates(ends: Ends, start: Start) -> np.ndarray:
-    """Mean coordinates of the nodes' neighbours, shape (n, b); those of few edges are nearer to zero."""
+def coordinates(ends: EdgeLists, start: Start) -> np.ndarray:
+    """Return mean coordinates of the nodes' neighbours, shape (n, b), shrunk to zero for nodes with few edges."""
     degrees = ends.degrees
     return np.asarray(start.stars.images[:, 1:] / (degrees + degrees.mean())[:, None])
 
 
-def _clusters(points: np.ndarray, n_components: int, seed: int) -> np.ndarray:
-    some = np.arange(len(points))
-    if len(points) > _FEW:
-        some = np.sort(np.random.default_rng(0).choice(len(points), _FEW, replace=False))
+def _cluster_points(points: np.ndarray, n_components: int, seed: int) -> np.ndarray:
+    sample = np.arange(len(points))
+    if len(points) > _MAX_CLUSTERED:
+        sample = np.sort(np.random.default_rng(0).choice(len(points), _MAX_CLUSTERED, replace=False))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # there are fewer different nodes than clusters
-        clusters = KMeans(n_components, n_init=3, random_state=seed).fit(points[some])
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct nodes than clusters
+        clusters = KMeans(n_components, n_init=3, random_state=seed).fit(points[sample])
     return np.eye(n_components)[clusters.predict(points)]
 
 
-def with_fallback(ends: Ends, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray | None:
-    """`by_stars`, or nothing where the moments have no such rank."""
+def try_stars(ends: EdgeLists, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray | None:
+    """Return the answer of `find_by_stars`, or None where the rank of the moments is too small."""
     try:
-        return by_stars(ends, start, n_components, alpha0, seed)
+        return find_by_stars(ends, start, n_components, alpha0, seed)
     except LatentiaError:
         return None

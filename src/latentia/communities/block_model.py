@@ -1,14 +1,14 @@
 """Overlapping communities of a graph: the mixed membership block model.
 
-Model. Node i of n belongs to communities to the shares pi_i, drawn from Dirichlet(alpha), and edges are independent, of mean
+Model. Node i of n belongs to communities with shares pi_i, drawn from Dirichlet(alpha), and edges are independent, of mean
 
     E[A_ij] = theta_i phi_j pi_i^T P pi_j,
 
-with activities theta = phi of the nodes (one without degree correction, and of two kinds where edges have directions) and the
+with activities theta = phi of the nodes (one without degree correction, and different where edges have directions) and the
 connectivity P (K x K) of the communities. With alpha_0 = sum alpha -> 0 every node is in one community.
 
-Given the head x of a 3-star, its leaves are independent: its 3-stars are a third moment of pi_x, and their tensor, whitened by
-the leading directions of A, has the communities for orthogonal components.
+Given the head x of a 3-star, its leaves are independent: its 3-stars are a third moment of pi_x, and the communities are
+orthogonal components of their tensor, whitened by the leading directions of A.
 
 Source: R. Ge, Provable algorithms for machine learning problems, PhD thesis, Princeton 2013, chapter 8.
 """
@@ -21,76 +21,73 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .. import _stages as stages
-from .._base import fitting
-from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
-from .._stages import Fitted, Staged
+from .._parameters import Flag, NComponents, Number, OrNone, Seed
 from ..datasets.graphs import graph_of
-from ..evidence import Evidence, PartErrors, Reading, repeated
+from ..evidence import ComponentView, Evidence, PartErrors, repeat_shares
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
+from ..fitting import stages
+from ..fitting.base import fitting
+from ..fitting.stages import Fitted, Staged
 from ..likelihood import Refine
-from ..moments import DealtCounts, Graph, split_counts
-from ..passes import RowGroups
+from ..moments import FoldCounts, Graph, split_counts
+from ..passes import Folds
 from ._evidence import (
-    Measured,
-    Part,
+    Measurements,
+    PartialFit,
     checks,
     column_distances,
-    expected_errors,
-    found_again,
-    held_out,
-    relative_spread,
+    estimate_errors,
+    estimate_position_errors,
+    posterior_errors_of,
+    rate_repeatability,
+    score_held_out_edges,
     spectrum_of,
-    unexplained,
 )
-from ._fit import Begun, Choices, Found, begin, finish, fit_communities
+from ._fit import Choices, CommunityFit, StartingPoints, find_starts, fit_communities, refine_starts
 from ._methods import MembershipMethods
-from ._model import Ends
-from ._refine import averages
-from ._residual import residual_ratio, triangle_ratios
+from ._model import EdgeLists
+from ._refine import average_neighbours
+from ._residual import measure_residual_ratio, measure_triangle_ratios
 from ._scatter import Scatter
-from ._start import Start, above_noise, spectral_start, suggested_number
-from ._weights import Weights, among
+from ._start import Start, count_above_noise, spectral_start, suggest_number
+from ._weights import Weights, select_nodes
 
-_MOST_SUGGESTED = 60
+_MAX_SUGGESTED = 60
 
 
 class MixedMembershipBlockModel(MembershipMethods, Staged):
     """Overlapping communities of a graph, with shares of membership for every node.
 
     Choose it for graphs whose nodes may belong to several groups, from some hundred nodes to millions: for shares instead of
-    one label, the number of communities that the edges support, and errors. It finds groups by whom their members are linked
-    to, so also groups without links inside. For one label each and no errors, Leiden's algorithm is as good where communities
-    are dense and small, and faster.
+    one label, the number of communities that the edges support, and errors. Members of a group have similar links, so groups
+    without links inside are found too. For one label each and no errors, Leiden's algorithm is as good where communities are
+    dense and small, and faster.
 
     Parameters
     ----------
     n_components : int, range, list or "auto", default=10
-        K, number of communities. A range compares several and takes the one that the evidence recommends; "auto" compares some
-        around the number that the spectrum suggests.
+        K, number of communities. A range compares several and takes the one that the evidence recommends; "auto" compares
+        numbers around the one that the spectrum suggests.
     alpha0 : float, optional
         How mixed nodes are: 0 for one community a node, .1 for a second one here and there, 1 for two or three. By default the
-        smallest of 0, .1, .3, 1 and 3 that explains how a node's edges scatter over the communities, or if none does, the
-        one of highest evidence; 0 for "partitioned" and with ``refine=0``.
-    method : {"stars", "partitioned"}, default="stars"
-        "partitioned" is the thesis's own algorithm on five parts of the nodes (8.1 to 8.3). It needs dense graphs, looks at
-        edges from a node alone where they have directions, and takes "auto" for no degree correction.
+        smallest of 0, .1, .3, 1 and 3 that explains the scatter of nodes' edges over communities, or if none does, the one of
+        highest evidence; 0 with ``refine=0``.
     degree_corrected : bool or "auto", default="auto"
-        Whether nodes have an activity of their own. "auto" looks at how degrees scatter within communities.
+        Whether nodes differ in activity. "auto" looks at the scatter of degrees within communities.
     homophilic : bool or "auto", default="auto"
-        Whether memberships are found as if all pairs of different communities were linked at one rate, as in the thesis: this
-        keeps to groups with links inside. "auto" does, unless the edges support a rate for every pair (BIC) and either the
-        spectrum shows groups that are linked to others more than inside, or these rates describe the graph up to noise.
+        Whether all pairs of different communities have one rate of links while memberships are fitted, as in the thesis: this
+        favours groups with links inside. "auto" does so, unless the edges support a rate for every pair (BIC) and either the
+        spectrum shows groups with more links to others than inside, or these rates describe the graph up to noise.
     directed : bool or "auto", default="auto"
-        Whether edges have directions. "auto" asks the graph: a matrix has if it is neither symmetric nor triangular.
+        Whether edges have directions. "auto": a matrix has directions if it is neither symmetric nor triangular.
     refine : int or "auto", default="auto"
-        EM steps after the tensor; "auto" makes as many as memberships need to converge. 0 keeps to the theorem:
-        communities of the tensor, or clusters where it has not the rank, reassigned once by all edges.
+        EM steps after the tensor; "auto" continues until memberships converge. 0 follows the theorem: communities of the
+        tensor, or clusters where its rank is too small, reassigned once by all edges.
     n_splits : int, default=1
         Number of fits on three quarters of the edges, at most 3, for the expected errors and held-out edges; each takes about
-        three quarters of the time of the fit. They also tell which communities are found again. 0 makes none.
+        three quarters of the time of the fit. They also show which communities repeat. 0 skips them.
     random_state : int, default=0
-        Seed of the starting directions of iterations, and of which edges are left out. None or a RandomState draws a seed.
+        Seed of the starting directions of iterations, and of the held-out edges. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -108,7 +105,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     dirichlet_ : ndarray of shape (K,)
         alpha; zeros where every node is in one community.
     weights_ : ndarray of shape (K,)
-        Mean membership: what share of the nodes each community is.
+        Mean membership: the share of each community in the nodes.
     activity_, activity_in_ : ndarray of shape (n,)
         theta and phi, of mean one in every community, 0 for nodes without edges. One array where there are no directions; all
         ones without degree correction.
@@ -119,7 +116,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         Leading eigenvalues, or singular values, of the scaled adjacency matrix without that of the degrees, by decreasing
         modulus.
     noise_level_ : float
-        Modulus up to which they are noise.
+        Eigenvalues of smaller modulus are noise.
     n_suggested_ : int
         Number of communities that the spectrum suggests: one more than the eigenvalues clearly above ``noise_level_``, K + 5 at
         most.
@@ -144,21 +141,21 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
 
     Notes
     -----
-    Differences from the thesis ("stars"):
+    Differences from the thesis, whose algorithm is `latentia.papers.communities.partitioned_communities`:
 
     1. No parts: the tensor of stars with three different leaves has a closed form on all nodes
        (`latentia.communities._stars`).
     2. Directions come from the adjacency matrix scaled by degrees, without what the degrees alone explain.
-    3. The expectation of (8.7) is twice (8.9); it is halved. Heads are weighed by their degree.
-    4. All components are found at once (`latentia.tensor.decompose`), and clusters of the directions are further starts: the
+    3. The expectation of (8.7) is twice (8.9); it is halved. Heads are weighted by their degree.
+    4. All components are computed at once (`latentia.tensor.decompose`), and clusters of the directions are further starts: the
        one under which edges are most probable is refined.
     5. ``refine``: variational EM of the whole model, first with one community a node, where communities are also split and
        merged, then with a Dirichlet prior. Without it memberships are Algorithm 8.1's reassignment by Q, with a threshold at a
        multiple of the noise, as least squares for any P.
     6. P is any nonnegative matrix and communities have any sizes, where the thesis has p, q and equal ones.
-    7. Weights are divided by their dispersion, so that noise has the size of that of counts. Where they are no whole numbers,
-       or scatter half as much again as counts do, their roots are taken before, so that a few heavy edges do not decide. P is
-       that of the weights themselves.
+    7. Weights are divided by their dispersion, so that their noise has the size of that of counts. Where they are not whole
+       numbers, or scatter half as much again as counts, their roots are taken first, so that a few heavy edges do not dominate.
+       P is that of the weights themselves.
 
     References
     ----------
@@ -179,7 +176,6 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     _nouns = ("community", "communities", "nodes")
     _constraints: ClassVar = {
         "alpha0": OrNone(Number(0, 1000, closed="both")),
-        "method": Choice("stars", "partitioned"),
         "degree_corrected": Flag(auto=True),
         "homophilic": Flag(auto=True),
         "directed": Flag(auto=True),
@@ -190,7 +186,6 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         n_components: NComponents = 10,
         *,
         alpha0: float | None = None,
-        method: Literal["stars", "partitioned"] = "stars",
         degree_corrected: bool | Literal["auto"] = "auto",
         homophilic: bool | Literal["auto"] = "auto",
         directed: bool | Literal["auto"] = "auto",
@@ -202,7 +197,6 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     ) -> None:
         self.n_components = n_components
         self.alpha0 = alpha0
-        self.method = method
         self.degree_corrected = degree_corrected
         self.homophilic = homophilic
         self.directed = directed
@@ -236,145 +230,149 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
             or has fewer nodes than communities.
         """
         graph = self._graph(A)
-        kept = self._kept(graph)
-        self._fit_stages(_Edges(graph, kept, *_as_counts(graph, kept)))
+        linked = self._find_linked_nodes(graph)
+        self._fit_stages(_Edges(graph, linked, *_as_counts(graph, linked)))
         self._warn(graph)
         return self
 
-    def _dealt(self, rows: _Edges) -> RowGroups:
-        return RowGroups(4, self._seed)
+    def _assign_folds(self, rows: _Edges) -> Folds:
+        return Folds(4, self._seed)
 
-    def _moments(self, rows: _Edges, dealt: RowGroups) -> _Stars:
-        """Leading directions of the scaled adjacency matrix, and moments of stars in them."""
-        return _Stars(rows.ends, spectral_start(rows.ends, self.n_components, self._seed, self.n_jobs))
+    def _moments(self, rows: _Edges, folds: Folds) -> StarMoments:
+        """Compute leading directions of the scaled adjacency matrix, and moments of stars in them."""
+        return StarMoments(rows.ends, spectral_start(rows.ends, self.n_components, self._seed, self.n_jobs))
 
-    def _recover(self, moments: _Stars, part: stages.Part, whole: Any) -> Begun:
-        """Algorithm 8.2: the tensor's communities; and clusters of the directions."""
-        return begin(moments.ends, moments.start, self._choices())
+    def _recover(self, moments: StarMoments, subset: stages.Subset, choices: Any) -> StartingPoints:
+        """Find starts: the tensor's communities (Algorithm 8.2), and clusters of the directions."""
+        return find_starts(moments.ends, moments.start, self._choices())
 
-    def _refine(self, found: Begun, moments: _Stars, part: stages.Part, whole: Any) -> _Answer:
-        """Variational EM from the most probable start; without it Algorithm 8.1's reassignment. Algorithm 8.3's averages."""
-        answer = finish(moments.ends, found, self._choices())
-        return _Answer(answer, *averages(moments.ends, answer.communities, answer.alpha0, self.n_jobs))
+    def _refine(self, recovered: StartingPoints, moments: StarMoments, subset: stages.Subset, choices: Any) -> _Answer:
+        """Run variational EM from the most probable start, or Algorithm 8.1's reassignment; and Algorithm 8.3's averages."""
+        answer = refine_starts(moments.ends, recovered, self._choices())
+        return _Answer(answer, *average_neighbours(moments.ends, answer.communities, answer.alpha0, self.n_jobs))
 
     def _checks(self, fitted: Fitted) -> Evidence:
-        """Fits on three quarters of the edges, what communities leave of the graph, and what the theorem assumes."""
+        """Measure fits on three quarters of the edges, residuals of the graph, and the assumptions of the theorem."""
         edges: _Edges = fitted.rows
-        found, _, high, low = fitted.model
-        scatter = Scatter.of(edges.ends, found.mixed)
-        residual = residual_ratio(edges.ends, found.communities, found.start.space, self._seed, self.n_jobs)
-        triangles, of_each = triangle_ratios(edges.ends, found.communities, self._seed)
-        parts, errors = self._errors(found, edges.ends, scatter, unexplained(found, residual, of_each))
-        m = Measured(edges.graph, edges.ends, found, errors, parts, residual, triangles, high, low, scatter)
-        return Evidence(checks(m), errors.errors, found_again=found_again(parts))
+        fit, _, high, low = fitted.model
+        scatter = Scatter.measure(edges.ends, fit.mixed)
+        residual = measure_residual_ratio(edges.ends, fit.communities, fit.start.space, self._seed, self.n_jobs)
+        triangles, community_triangles = measure_triangle_ratios(edges.ends, fit.communities, self._seed)
+        parts, errors = self._errors(
+            fit, edges.ends, scatter, estimate_position_errors(fit, residual, community_triangles)
+        )
+        m = Measurements(edges.graph, edges.ends, fit, errors, parts, residual, triangles, high, low, scatter)
+        return Evidence(checks(m), errors.errors, found_again=rate_repeatability(parts))
 
     def _graph(self, A: Any) -> Graph:
         return graph_of(A, None if self.directed == "auto" else bool(self.directed), progress=bool(self.verbose))
 
-    def _kept(self, graph: Graph) -> np.ndarray:
-        """Nodes with edges; raise if they are fewer than the communities, and warn of what was left out."""
-        kept = np.flatnonzero(graph.part_of >= 0)
-        if self.n_components > len(kept):
+    def _find_linked_nodes(self, graph: Graph) -> np.ndarray:
+        """Return nodes with edges; raise if they are fewer than the communities, and warn of dropped edges."""
+        linked = np.flatnonzero(graph.part_of >= 0)
+        if self.n_components > len(linked):
             raise LatentiaError(
-                f"{len(kept)} nodes with edges carry at most {len(kept)} communities.",
-                at_most=len(kept), parameter="n_components", value=self.n_components,
+                f"{len(linked)} nodes with edges carry at most {len(linked)} communities.",
+                at_most=len(linked), parameter="n_components", value=self.n_components,
             )  # fmt: skip
-        told = [
-            f"{number} {one if number == 1 else many}"
-            for number, one, many in (
+        dropped = [
+            f"{number} {singular if number == 1 else plural}"
+            for number, singular, plural in (
                 (graph.n_loops, "loop was left out", "loops were left out"),
                 (graph.n_merged, "repetition of an edge was merged", "repetitions of edges were merged"),
             )
             if number
         ]
-        if told:
-            warn(f"{', and '.join(told)}.", DroppedDataWarning)
-        return kept
+        if dropped:
+            warn(f"{', and '.join(dropped)}.", DroppedDataWarning)
+        return linked
 
     def _choices(self) -> Choices:
         corrected, homophilic = (
-            None if asked == "auto" else bool(asked) for asked in (self.degree_corrected, self.homophilic)
+            None if parameter == "auto" else bool(parameter) for parameter in (self.degree_corrected, self.homophilic)
         )
-        return Choices(
-            self.n_components, self.alpha0, corrected, homophilic, self.method, self.refine, self._seed, self.n_jobs
-        )
+        return Choices(self.n_components, self.alpha0, corrected, homophilic, self.refine, self._seed, self.n_jobs)
 
-    def _errors(self, found: Found, ends: Ends, scatter: Scatter, beyond: np.ndarray) -> tuple[list[Part], PartErrors]:
-        """Fits on three quarters of the edges, and the expected error of each community."""
+    def _errors(
+        self, fit: CommunityFit, ends: EdgeLists, scatter: Scatter, model_errors: np.ndarray
+    ) -> tuple[list[PartialFit], PartErrors]:
+        """Fit three quarters of the edges, and estimate the error of each community."""
         if not self.n_splits:
-            return [], PartErrors.none()
-        dealt = DealtCounts(ends.adjacency, RowGroups(4, self._seed), symmetric=not ends.directed)
+            return [], PartErrors.missing()
+        folds = FoldCounts(ends.adjacency, Folds(4, self._seed), symmetric=not ends.directed)
         parts, reason = [], ""
         for group in range(self.n_splits):
-            some = tuple(g for g in dealt.dealt.all if g != group)
+            known_groups = tuple(g for g in folds.folds.all if g != group)
             try:
-                parts.append(self._part(found, ends, dealt.of(some), dealt.of((group,))))
+                parts.append(self._fit_part(fit, ends, folds.of(known_groups), folds.of((group,))))
             except LatentiaError as error:
                 reason = str(error)
         if not parts:
             return [], PartErrors(
-                None, self.n_splits, self.n_splits, f"No part of the edges can carry the communities. {reason}"
+                None, self.n_splits, self.n_splits, f"No part of the edges supports the communities. {reason}"
             )
-        errors = expected_errors(found, parts, scatter, beyond, ends.directed)
+        errors = estimate_errors(fit, parts, scatter, model_errors, ends.directed)
         return parts, PartErrors(errors, self.n_splits, self.n_splits - len(parts), reason)
 
-    def _part(self, found: Found, ends: Ends, known: sparse.csr_array, left_out: sparse.csr_array) -> Part:
-        """A fit of the same shape to some of the edges, beside the whole one and the other edges."""
+    def _fit_part(
+        self, fit: CommunityFit, ends: EdgeLists, fitted_edges: sparse.csr_array, held_out_edges: sparse.csr_array
+    ) -> PartialFit:
+        """Fit a model of the same shape to some of the edges, and compare it with the full fit and the held-out edges."""
         choices = self._choices()
-        degrees = np.asarray(known.sum(axis=1)).ravel() + np.asarray(known.sum(axis=0)).ravel()
-        place = np.flatnonzero(degrees > 0)
-        if len(place) <= choices.n_components:
-            raise LatentiaError("A part of the edges has too few nodes.")
-        corrected, homophilic = found.shape
-        own = replace(choices, alpha0=found.alpha0, corrected=corrected, homophilic=homophilic)
-        part = fit_communities(Ends(known[place][:, place], ends.directed), own)
-        whole, theirs = found.communities.memberships[place], part.communities.memberships
-        apart = column_distances(whole, theirs)
-        nearest = apart.argmin(axis=1)
-        return Part(
-            apart.min(axis=1),
-            relative_spread(part)[nearest],
-            repeated(Reading(whole.T), Reading(theirs.T)),
-            *held_out(part.communities, place, known, left_out, ends.directed, self._seed),
+        degrees = np.asarray(fitted_edges.sum(axis=1)).ravel() + np.asarray(fitted_edges.sum(axis=0)).ravel()
+        nodes = np.flatnonzero(degrees > 0)
+        if len(nodes) <= choices.n_components:
+            raise LatentiaError("A part of the edges has fewer nodes than communities.")
+        corrected, homophilic = fit.shape
+        shape_choices = replace(choices, alpha0=fit.alpha0, corrected=corrected, homophilic=homophilic)
+        part = fit_communities(EdgeLists(fitted_edges[nodes][:, nodes], ends.directed), shape_choices)
+        full_memberships, part_memberships = fit.communities.memberships[nodes], part.communities.memberships
+        distances = column_distances(full_memberships, part_memberships)
+        nearest = distances.argmin(axis=1)
+        return PartialFit(
+            distances.min(axis=1),
+            posterior_errors_of(part)[nearest],
+            repeat_shares(ComponentView(full_memberships.T), ComponentView(part_memberships.T)),
+            *score_held_out_edges(part.communities, nodes, fitted_edges, held_out_edges, ends.directed, self._seed),
         )
 
-    def _keep(self, fitted: Fitted) -> None:
-        found, near, *_ = fitted.model
-        graph, kept, _, weights = fitted.rows
-        c, n = found.communities, graph.n_nodes
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        fit, averages, *_ = fitted.model
+        graph, linked, _, weights = fitted.rows
+        c, n = fit.communities, graph.n_nodes
         self.weights_ = c.memberships.mean(axis=0)
-        self.memberships_ = _scattered(c.memberships, kept, n)
+        self.memberships_ = _scatter_rows(c.memberships, linked, n)
         self.labels_ = np.full(n, -1)
-        self.labels_[kept] = c.memberships.argmax(axis=1)
-        self.connectivity_ = weights.connectivity(c, graph, kept, self.n_jobs)
-        self.dirichlet_ = found.mixed.dirichlet
-        self.activity_ = _scattered(c.activity[:, None], kept, n, 0.0).ravel()
+        self.labels_[linked] = c.memberships.argmax(axis=1)
+        self.connectivity_ = weights.connectivity(c, graph, linked, self.n_jobs)
+        self.dirichlet_ = fit.mixed.dirichlet
+        self.activity_ = _scatter_rows(c.activity[:, None], linked, n, 0.0).ravel()
         self.activity_in_ = (
-            _scattered(c.activity_in[:, None], kept, n, 0.0).ravel() if graph.directed else self.activity_
+            _scatter_rows(c.activity_in[:, None], linked, n, 0.0).ravel() if graph.directed else self.activity_
         )
-        self.degree_corrected_, self.homophilic_ = bool(found.shape[0]), bool(found.shape[1])
+        self.degree_corrected_, self.homophilic_ = bool(fit.shape[0]), bool(fit.shape[1])
         self.directed_ = graph.directed
-        self.spectrum_, self.noise_level_ = spectrum_of(found, graph.directed), found.start.space.edge
-        self.n_suggested_ = above_noise(found.start.space, graph.directed) + 1
+        self.spectrum_, self.noise_level_ = spectrum_of(fit, graph.directed), fit.start.space.edge
+        self.n_suggested_ = count_above_noise(fit.start.space, graph.directed) + 1
         self._as_counts, self._rates = weights, c.connectivity
         self.isolated_, self.names_, self.n_edges_ = graph.isolated, graph.names, graph.n_edges
         self.n_features_in_, self.n_passes_ = n, 1
-        self._keep_refinement(found.mixed.refinement)
-        self.averages_ = _scattered(near, kept, n)
+        self._set_refinement_attributes(fit.mixed.refinement)
+        self.averages_ = _scatter_rows(averages, linked, n)
 
     def _warn(self, graph: Graph) -> None:
         if n := len(graph.isolated):
             warn(f"Nodes without edges: {n} of {graph.n_nodes}. Their memberships are NaN.", DroppedDataWarning)
         if self.n_components > self.n_suggested_ and self.evidence_.grade not in ("supported", "with care"):
-            shown = f"{self.n_suggested_} communities" if self.n_suggested_ > 1 else "no communities"
+            suggestion = f"{self.n_suggested_} communities" if self.n_suggested_ > 1 else "no communities"
             warn(
-                f"The spectrum shows {shown} above the noise, and {self.n_components} were asked for: some of them may be "
+                f"The spectrum shows {suggestion} above the noise, and {self.n_components} were requested: some of them may be "
                 "hardly more than chance. See evidence_.",
                 EvidenceWarning,
             )
 
     def candidates(self, A: Any) -> list[int]:
-        """Return the numbers of communities that "auto" compares: some around the one that the spectrum suggests.
+        """Return the numbers of communities that "auto" compares, around the one that the spectrum suggests.
 
         Parameters
         ----------
@@ -386,15 +384,15 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         list of int
         """
         graph = self._graph(A)
-        kept = np.flatnonzero(graph.part_of >= 0)
-        ends = _as_counts(graph, kept)[0]
-        return numbers_around(suggested_number(ends, min(_MOST_SUGGESTED, len(kept)), self.n_jobs), len(kept))
+        linked = np.flatnonzero(graph.part_of >= 0)
+        ends = _as_counts(graph, linked)[0]
+        return numbers_around(suggest_number(ends, min(_MAX_SUGGESTED, len(linked)), self.n_jobs), len(linked))
 
     def _candidates(self, A: Any, y: Any = None) -> list[int]:
         return self.candidates(A)
 
-    def _distances(self, other: Any) -> np.ndarray:
-        return column_distances(self.memberships_, other.memberships_).min(axis=1)
+    def _distances(self, reference: Any) -> np.ndarray:
+        return column_distances(self.memberships_, reference.memberships_).min(axis=1)
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         graph = self._graph(X)
@@ -404,49 +402,49 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     # --- use ----------------------------------------------------------------------------------------------------
 
 
-def numbers_around(suggested: int, most: int) -> list[int]:
-    """Numbers of communities to compare, from half of a suggested one to 1.4 times as many, and two more at least."""
+def numbers_around(suggested: int, max_number: int) -> list[int]:
+    """Return numbers of communities to compare, from half of the suggested number to 1.4 times, and at least two more."""
     around = [round(share * suggested) for share in (0.5, 0.7, 0.85, 1.0, 1.2, 1.4)]
-    more = [suggested + 1, suggested + 2] if suggested < 5 else []
-    return sorted({min(max(k, 1), most) for k in around + more})
+    small_numbers = [suggested + 1, suggested + 2] if suggested < 5 else []
+    return sorted({min(max(k, 1), max_number) for k in around + small_numbers})
 
 
-def _scattered(rows: np.ndarray, kept: np.ndarray, n: int, otherwise: float = np.nan) -> np.ndarray:
-    """Rows of the nodes ``kept`` among those of all n."""
-    if len(kept) == n:
+def _scatter_rows(rows: np.ndarray, nodes: np.ndarray, n: int, missing: float = np.nan) -> np.ndarray:
+    """Return an array for all n nodes with the rows of some nodes."""
+    if len(nodes) == n:
         return rows
-    found = np.full((n, rows.shape[1]), otherwise)
-    found[kept] = rows
-    return found
+    full = np.full((n, rows.shape[1]), missing)
+    full[nodes] = rows
+    return full
 
 
 class _Edges(NamedTuple):
-    """A graph, the numbers of its nodes with edges, the edges among them as counts, and how these come from the weights."""
+    """A graph, the numbers of its nodes with edges, the edges among them as counts, and the map from weights to counts."""
 
     graph: Graph
-    kept: np.ndarray
-    ends: Ends
+    linked: np.ndarray
+    ends: EdgeLists
     weights: Weights
 
 
-class _Stars(NamedTuple):
+class StarMoments(NamedTuple):
     """Edges, and directions of the scaled adjacency matrix with moments of stars in them."""
 
-    ends: Ends
+    ends: EdgeLists
     start: Start
 
 
 class _Answer(NamedTuple):
     """A fit; Algorithm 8.3's averages (n, K), and their means inside and across communities."""
 
-    found: Found
-    near: np.ndarray
+    fit: CommunityFit
+    averages: np.ndarray
     high: float
     low: float
 
 
-def _as_counts(graph: Graph, kept: np.ndarray) -> tuple[Ends, Weights]:
-    """Edges among nodes with weights that scatter as counts do, and how these come from those of the graph."""
-    counts = among(graph, kept)
-    how = Weights.of(counts) if graph.weighted else Weights(False, 1.0)
-    return Ends(how.counts(counts), graph.directed), how
+def _as_counts(graph: Graph, linked: np.ndarray) -> tuple[EdgeLists, Weights]:
+    """Return edges with weights as counts, and the map from the weights of the graph to these."""
+    counts = select_nodes(graph, linked)
+    weights = Weights.from_edges(counts) if graph.weighted else Weights(False, 1.0)
+    return EdgeLists(weights.counts(counts), graph.directed), weights

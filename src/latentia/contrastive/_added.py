@@ -1,4 +1,4 @@
-"""Rows of two views: how they are read, and how their joint moments are added up."""
+"""Reading of two views, and sums of their joint moments that can be added."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._additive import Additive, Receipt
 from ..exceptions import LatentiaError
+from ..fitting.additive import Additive, Receipt
 from ..moments import ColumnSpan, FramedSums
 from ..passes import Blocks
-from ._linear_map import Choice, Signal, choose, given
+from ._linear_map import Choice, Signal, choose_given_map, choose_method
 from .views import JointMoments, dense_rows, two_views, view_table
 
-_LOST = 1e-10  # of the largest singular value of a given map
+_RANK_TOLERANCE = 1e-10  # singular values of a given map below this share of the largest count as zero
 
 
 @dataclass(frozen=True)
 class Joint:
-    """Joint moments of the views, and what was chosen by those of all rows, for parts as well."""
+    """Joint moments of the views, and the choices that all rows made, which fits of parts share."""
 
     views: JointMoments
     choice: Choice
     signal: Signal | None
 
 
-class AddedViews(Additive):
+class AdditiveViews(Additive):
     """Base of the estimators of one component of two views: from rows to `Joint` moments."""
 
     _target: ClassVar[bool] = False
@@ -39,7 +39,7 @@ class AddedViews(Additive):
     def _read(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, reset: bool = True
     ) -> Blocks:
-        return two_views(self, U, V, self._checked_target(y), reset=reset, target=self._target)
+        return two_views(self, U, V, self._check_target(y), reset=reset, target=self._target)
 
     def partial_fit(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None
@@ -65,7 +65,7 @@ class AddedViews(Additive):
         DroppedDataWarning
             After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
-        return self._changed((U, V, y), sample_weight=sample_weight)
+        return self._update_rows((U, V, y), sample_weight=sample_weight)
 
     def forget(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None
@@ -82,42 +82,42 @@ class AddedViews(Additive):
         Receipt
             How many rows were removed, how many are left, and a digest of those removed.
         """
-        return self._forgotten((U, V, y), sample_weight)
+        return self._forget_rows((U, V, y), sample_weight)
 
-    def _checked_target(self, y: Any) -> Any:
+    def _check_target(self, y: Any) -> Any:
         return y
 
-    def _summed(self, rows: Blocks, like: FramedSums | None) -> Any:
-        """Of both views, and the target, side by side."""
-        return super()._summed(dense_rows(rows), like)
+    def _sum_rows(self, rows: Blocks, like: FramedSums | None) -> Any:
+        """Add up sums of both views and the target, side by side."""
+        return super()._sum_rows(dense_rows(rows), like)
 
-    def _of_sums(self, sums: FramedSums) -> Joint:
-        return self._of_joint(JointMoments.of_sums(sums, (self.n_features_in_, self.n_features_v_)))
+    def _moments_from_sums(self, sums: FramedSums) -> Joint:
+        return self._choose_map(JointMoments.from_sums(sums, (self.n_features_in_, self.n_features_v_)))
 
-    def _of_joint(self, moments: JointMoments) -> Joint:
-        known = self._known_map(self.n_features_v_)
-        if known is not None:
-            return Joint(moments, given(moments, known, self.method), None)
-        return Joint(moments, *choose(moments, self.method, self.order, self.n_shared))
+    def _choose_map(self, moments: JointMoments) -> Joint:
+        linear_map = self._read_linear_map(self.n_features_v_)
+        if linear_map is not None:
+            return Joint(moments, choose_given_map(moments, linear_map, self.method), None)
+        return Joint(moments, *choose_method(moments, self.method, self.order, self.n_shared))
 
-    def _known_map(self, width: int) -> np.ndarray | None:
-        """The given A, checked against the columns of both views."""
+    def _read_linear_map(self, width: int) -> np.ndarray | None:
+        """Return the given A, checked against the columns of both views; None where it is to be learned."""
         if self.linear_map is None:
             return None
-        spans = vars(self).get("_spans") or tuple(ColumnSpan.whole(n) for n in (self.n_features_in_, width))
-        of_u, of_v = spans
-        width, shape = len(of_v.offset), (len(of_v.offset), len(of_u.offset))
-        found = np.eye(width) if isinstance(self.linear_map, str) else view_table(self.linear_map, "linear_map")
-        if found.shape != shape:
-            said = "'identity'" if isinstance(self.linear_map, str) else f"an array of shape {found.shape}"
+        spans = vars(self).get("_spans") or tuple(ColumnSpan.all_columns(n) for n in (self.n_features_in_, width))
+        span_u, span_v = spans
+        width, shape = len(span_v.offset), (len(span_v.offset), len(span_u.offset))
+        linear_map = np.eye(width) if isinstance(self.linear_map, str) else view_table(self.linear_map, "linear_map")
+        if linear_map.shape != shape:
+            description = "'identity'" if isinstance(self.linear_map, str) else f"an array of shape {linear_map.shape}"
             raise LatentiaError(
-                f"linear_map={said}: views of {shape[1]} and {width} columns need one of shape {shape}."
+                f"linear_map={description}: views of {shape[1]} and {width} columns need one of shape {shape}."
             )
-        found = (found @ of_u.weights)[of_v.kept]
-        sizes = np.linalg.svd(found, compute_uv=False)
-        if len(found) < found.shape[1] or sizes[-1] <= _LOST * sizes[0]:
+        linear_map = (linear_map @ span_u.weights)[span_v.kept]
+        singular_values = np.linalg.svd(linear_map, compute_uv=False)
+        if len(linear_map) < linear_map.shape[1] or singular_values[-1] <= _RANK_TOLERANCE * singular_values[0]:
             raise LatentiaError(
-                f"linear_map has rank {int((sizes > _LOST * sizes[0]).sum())} and {found.shape[1]} is needed: V must see all "
-                "that it shares with U."
+                f"linear_map has rank {int((singular_values > _RANK_TOLERANCE * singular_values[0]).sum())}; expected "
+                f"{linear_map.shape[1]}: V must see the whole part that it shares with U."
             )
-        return found
+        return linear_map

@@ -9,21 +9,21 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..moments import column_moments
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, Folds, accumulate
+from ..system.threads import Parallel
 
 Coordinates: TypeAlias = Literal["filter", "projection"]
 Groups: TypeAlias = Sequence[int]
 
 _TINY = np.finfo(float).tiny
-_POWERS = np.linspace(0, 1, 5)  # of the prior: own directions like those of the background, or like any
-_LEAST_SHRUNK = 1e-6
-_BINS = 400  # of a histogram of coordinates
-_RANGE = 6.0  # standard deviations on either side, which it covers
-_CLIP = 3.0  # robust standard deviations, beyond which a coordinate counts as one at that distance
-_SMALLEST = 0.05  # share of the rows in the smaller one of two parts
+_POWERS = np.linspace(0, 1, 5)  # prior variances of a direction: like any (0) to like the background's (1)
+_MIN_SHRINKAGE = 1e-6  # keeps covariances invertible
+_BINS = 400  # bins of a histogram of coordinates
+_BIN_RANGE = 6.0  # the histogram covers so many standard deviations on either side
+_MAX_DISTANCE = 3.0  # coordinates further out than so many robust standard deviations are clipped
+_MIN_SHARE = 0.05  # share of the rows in the smaller of two parts
 _QUARTILES = 1.349  # standard deviations of a Gaussian between its quartiles
 
 
@@ -31,17 +31,17 @@ _QUARTILES = 1.349  # standard deviations of a Gaussian between its quartiles
 
 
 class _Gram:
-    """In-place statistic: sum of (1, x - c) (1, x - c)^T in groups of rows, (G, 1 + D, 1 + D)."""
+    """In-place statistic: sums of (1, x - c) (1, x - c)^T over groups of rows, shape (G, 1 + D, 1 + D)."""
 
-    def __init__(self, center: np.ndarray, dealt: RowGroups) -> None:
-        self.center, self.dealt = center, dealt
+    def __init__(self, center: np.ndarray, folds: Folds) -> None:
+        self.center, self.folds = center, folds
 
     def zero(self) -> np.ndarray:
-        return np.zeros((self.dealt.n, 1 + len(self.center), 1 + len(self.center)))
+        return np.zeros((self.folds.n, 1 + len(self.center), 1 + len(self.center)))
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        groups = self.dealt.of(block.rows)
-        for g in self.dealt.all:
+        groups = self.folds.of(block.rows)
+        for g in self.folds.all:
             rows = dense(block)[groups == g] - self.center
             rows = np.hstack([np.ones((len(rows), 1)), rows])
             state[g] += rows.T @ rows
@@ -51,17 +51,17 @@ class _Gram:
 def dense(block: Block) -> np.ndarray:
     """Return the rows of a block as an array; sparse ones are an error."""
     if sparse.issparse(block[0]):
-        raise LatentiaError("The Blocks are sparse: dense tables are needed. Use their arrays.")
+        raise LatentiaError("Expected dense tables; these Blocks are sparse. Use their arrays.")
     return np.asarray(block[0])
 
 
 class _Spreads:
     """In-place statistic of coordinates p = (x - c) V in groups of rows: sums of 1, p^2, p^4, and histograms, (G, 3 + bins, V).
 
-    Bins are of p over ``scales``; the outermost ones hold what is further out.
+    Bins are of p over ``scales``; the outermost bins take the coordinates beyond.
     """
 
-    def __init__(self, center: np.ndarray, vectors: np.ndarray, scales: np.ndarray, folds: RowGroups) -> None:
+    def __init__(self, center: np.ndarray, vectors: np.ndarray, scales: np.ndarray, folds: Folds) -> None:
         self.center, self.vectors, self.folds = center, vectors, folds
         self.scales = np.maximum(scales, _TINY)
 
@@ -70,7 +70,7 @@ class _Spreads:
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
         groups, coordinates = self.folds.of(block.rows), (dense(block) - self.center) @ self.vectors
-        places = (np.clip(coordinates / self.scales / _RANGE, -1, 1) * _BINS + _BINS) // 2
+        places = (np.clip(coordinates / self.scales / _BIN_RANGE, -1, 1) * _BINS + _BINS) // 2
         places = np.minimum(places, _BINS - 1).astype(np.int64)
         for g in self.folds.all:
             squares = coordinates[groups == g] ** 2
@@ -87,15 +87,15 @@ class Covariances:
     """Covariances of the groups of rows of one table."""
 
     table: Blocks
-    dealt: RowGroups
+    folds: Folds
     mean: np.ndarray
     sums: np.ndarray
     options: dict[str, Any]
 
     @classmethod
-    def of(cls, table: Blocks, dealt: RowGroups, **options: Any) -> Covariances:
+    def compute(cls, table: Blocks, folds: Folds, **options: Any) -> Covariances:
         columns = column_moments(table, **options)
-        return cls(table, dealt, columns.mean, accumulate(table, _Gram(columns.mean, dealt), **options), options)
+        return cls(table, folds, columns.mean, accumulate(table, _Gram(columns.mean, folds), **options), options)
 
     @property
     def n_rows(self) -> int:
@@ -104,24 +104,26 @@ class Covariances:
     def covariance(self, groups: Sequence[int]) -> np.ndarray:
         total = self.sums[list(groups)].sum(axis=0)
         if total[0, 0] < 2:
-            raise LatentiaError("A part of a table has fewer than two rows: there are too few to be split.")
+            raise LatentiaError("A part of a table has fewer than two rows: the table is too short to be split.")
         shift = total[0, 1:] / total[0, 0]
         return np.asarray(total[1:, 1:] / total[0, 0] - np.outer(shift, shift))
 
     def shrinkage(self, groups: Sequence[int]) -> float:
-        """Share of a multiple of one that is nearest to the truth (Ledoit and Wolf), noise being what groups differ by."""
-        whole, n = self.covariance(groups), len(groups)
+        """Return the best weight of a multiple of the identity (Ledoit and Wolf), with noise from differences of groups."""
+        covariance, n = self.covariance(groups), len(groups)
         noise = (
-            sum(float(((self.covariance([g]) - whole) ** 2).sum()) for g in groups) / (n * (n - 1)) if n > 1 else 0.0
+            sum(float(((self.covariance([g]) - covariance) ** 2).sum()) for g in groups) / (n * (n - 1))
+            if n > 1
+            else 0.0
         )
-        spread = float(((whole - np.trace(whole) / len(whole) * np.eye(len(whole))) ** 2).sum())
-        return float(np.clip(noise / max(spread, _TINY), _LEAST_SHRUNK, 1.0))
+        spread = float(((covariance - np.trace(covariance) / len(covariance) * np.eye(len(covariance))) ** 2).sum())
+        return float(np.clip(noise / max(spread, _TINY), _MIN_SHRINKAGE, 1.0))
 
     def spreads(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the statistic of coordinates along ``vectors``, (D, V), of each group: one pass."""
-        variances = np.einsum("dv,de,ev->v", vectors, self.covariance(self.dealt.all), vectors)
-        scales = np.sqrt(np.maximum(variances, 0))  # rounding makes a variance of nothing negative
-        return np.asarray(accumulate(self.table, _Spreads(self.mean, vectors, scales, self.dealt), **self.options))
+        """Return `_Spreads` of the coordinates along ``vectors``, (D, V), of each group: one pass."""
+        variances = np.einsum("dv,de,ev->v", vectors, self.covariance(self.folds.all), vectors)
+        scales = np.sqrt(np.maximum(variances, 0))  # rounding can make a zero variance negative
+        return np.asarray(accumulate(self.table, _Spreads(self.mean, vectors, scales, self.folds), **self.options))
 
 
 @dataclass(frozen=True)
@@ -136,13 +138,13 @@ class Moments:
 
 
 class Contrast(NamedTuple):
-    """Directions (K, D), and what is known of them.
+    """Directions (K, D) with their variances and noise.
 
     Attributes
     ----------
     directions : ndarray of shape (K, D)
     variances : ndarray of shape (K,)
-        Of the cases, beyond the background's.
+        Variances of the cases beyond the background's.
     strength : float
     noise : ndarray of shape (K,)
         Share of noise in each direction.
@@ -157,7 +159,7 @@ class Contrast(NamedTuple):
     filters: np.ndarray
 
     @classmethod
-    def of(
+    def from_directions(
         cls,
         directions: np.ndarray,
         variances: np.ndarray,
@@ -174,31 +176,31 @@ class Contrast(NamedTuple):
         return self.filters if coordinates == "filter" else self.directions
 
 
-def contrast_of_strength(moments: Moments, groups: Groups, k: int, strength: float) -> Contrast:
+def compute_contrast_of_strength(moments: Moments, groups: Groups, k: int, strength: float) -> Contrast:
     """Return contrastive PCA of a given strength."""
     difference = moments.cases.covariance(groups) - strength * moments.controls.covariance(groups)
     values, vectors = np.linalg.eigh(difference)
-    return Contrast.of(vectors[:, ::-1][:, :k].T, values[::-1][:k], strength, np.zeros(k))
+    return Contrast.from_directions(vectors[:, ::-1][:, :k].T, values[::-1][:k], strength, np.zeros(k))
 
 
-def contrast(moments: Moments, groups: Groups, k: int, noise: np.ndarray | Sequence[Any]) -> Contrast:
-    """Return directions in units of the background, shrunk by their noise: its shares, (K,), or splits that tell them."""
-    return _shrunk_contrast(moments, _Axes.of(moments, groups), k, noise)
+def compute_contrast(moments: Moments, groups: Groups, k: int, noise: np.ndarray | Sequence[Any]) -> Contrast:
+    """Return directions in units of the background, shrunk by their shares of noise: given, (K,), or estimated from splits."""
+    return _shrunk_contrast(moments, _Axes.compute(moments, groups), k, noise)
 
 
-def noise_of_part(noise: np.ndarray, times: float) -> np.ndarray:
-    """Return the shares of noise in the directions of a part, by those of all rows, of which there are so many times more."""
+def rescale_noise(noise: np.ndarray, times: float) -> np.ndarray:
+    """Return the shares of noise in directions from a part of the rows; all rows are so many ``times`` more."""
     return times * noise / (1 + (times - 1) * noise)
 
 
 def _shrunk_contrast(moments: Moments, axes: _Axes, k: int, noise: np.ndarray | Sequence[Any]) -> Contrast:
     units, values = axes.units, axes.values
-    shares = noise if isinstance(noise, np.ndarray) else _noise(moments, noise, units, k)
+    shares = noise if isinstance(noise, np.ndarray) else _measure_noise(moments, noise, units, k)
     strength = float(np.median(values))
     patterns = np.column_stack([units.shrunk(axes.vectors[:, i], shares[i]) for i in range(k)])
     scaled = patterns * np.sqrt(np.maximum(values[:k] - strength, 0))
     directions, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
-    return Contrast.of(directions.T, sizes**2, strength, shares, units)
+    return Contrast.from_directions(directions.T, sizes**2, strength, shares, units)
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,7 @@ class _Units:
     variances: np.ndarray
 
     @classmethod
-    def of(cls, controls: np.ndarray, shrinkage: float) -> _Units:
+    def from_covariance(cls, controls: np.ndarray, shrinkage: float) -> _Units:
         values, basis = np.linalg.eigh(controls)
         mean = float(values.mean())
         if mean <= 0:
@@ -217,7 +219,7 @@ class _Units:
         return cls(basis, (1 - shrinkage) * np.maximum(values, 0) + shrinkage * mean)
 
     def contrasts(self, cases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues of W C_X W, descending, and eigenvectors in columns, in the background's directions."""
+        """Return eigenvalues of W C_X W, descending, and eigenvectors in columns, in the background's directions."""
         to = self.basis / np.sqrt(self.variances)
         values, vectors = np.linalg.eigh(to.T @ cases @ to)
         return values[::-1], vectors[:, ::-1]
@@ -227,7 +229,7 @@ class _Units:
         return np.asarray(self.basis @ (vectors / np.sqrt(self.variances)[:, None]))
 
     def patterns(self, vectors: np.ndarray) -> np.ndarray:
-        """Directions d = C_B^1/2 y in the columns of the data."""
+        """Return directions d = C_B^1/2 y in the columns of the data."""
         return np.asarray(self.basis @ (np.sqrt(self.variances)[:, None] * vectors))
 
     def inverse(self, directions: np.ndarray) -> np.ndarray:
@@ -236,7 +238,7 @@ class _Units:
         return np.linalg.solve(scaled @ directions.T, scaled)
 
     def shrunk(self, vector: np.ndarray, noise: float) -> np.ndarray:
-        """The pattern of one eigenvector, whose share of noise is shrunk away.
+        """Return the pattern of one eigenvector without its share of noise.
 
         The entries have the noise's variance in common, and prior variances in proportion to a power of those of the
         background, the power of the highest likelihood.
@@ -260,27 +262,27 @@ class _Axes(NamedTuple):
     vectors: np.ndarray
 
     @classmethod
-    def of(cls, moments: Moments, groups: Groups) -> _Axes:
-        units = _Units.of(moments.controls.covariance(groups), moments.controls.shrinkage(groups))
+    def compute(cls, moments: Moments, groups: Groups) -> _Axes:
+        units = _Units.from_covariance(moments.controls.covariance(groups), moments.controls.shrinkage(groups))
         return cls(units, *units.contrasts(moments.cases.covariance(groups)))
 
     def log_strength(self, moments: Moments, groups: Groups) -> float:
         """Return the logarithm of the strength of the background in other rows: the median over all axes."""
         filters = self.units.filters(self.vectors)
-        of_cases, of_controls = (
+        case_variances, control_variances = (
             np.einsum("di,di->i", filters, table.covariance(groups) @ filters)
             for table in (moments.cases, moments.controls)
         )
-        return float(np.log(max(np.median(of_cases / np.maximum(of_controls, _TINY)), _TINY)))
+        return float(np.log(max(np.median(case_variances / np.maximum(control_variances, _TINY)), _TINY)))
 
 
-def _noise(moments: Moments, splits: Sequence[Any], units: _Units, k: int) -> np.ndarray:
-    """Share of noise in each direction of all rows, in units of the background, (K,), from how halves agree."""
+def _measure_noise(moments: Moments, splits: Sequence[Any], units: _Units, k: int) -> np.ndarray:
+    """Return the share of noise in each direction of all rows, in units of the background, (K,), from agreement of halves."""
     agreement = []
     for split in splits:
         bases = []
         for half in split:
-            half_units = _Units.of(moments.controls.covariance(half), moments.controls.shrinkage(half))
+            half_units = _Units.from_covariance(moments.controls.covariance(half), moments.controls.shrinkage(half))
             patterns = half_units.patterns(half_units.contrasts(moments.cases.covariance(half))[1][:, :k])
             bases.append(np.linalg.qr(units.basis.T @ patterns / np.sqrt(units.variances)[:, None])[0])
         agreement.append(np.linalg.svd(bases[0].T @ bases[1], compute_uv=False))
@@ -291,8 +293,8 @@ def _noise(moments: Moments, splits: Sequence[Any], units: _Units, k: int) -> np
 # --- coordinates --------------------------------------------------------------------------------------------------
 
 
-class HeldOut(NamedTuple):
-    """Coordinates that are chosen, and how much more cases vary along them, on other rows than those of the directions.
+class CoordinateChoice(NamedTuple):
+    """The chosen coordinates, and how much more cases vary along them on rows that the directions were not learned from.
 
     Attributes
     ----------
@@ -305,17 +307,17 @@ class HeldOut(NamedTuple):
     deviations: list[float]
 
 
-def held_out(moments: Moments, folds: RowGroups, full_fit: Contrast, *, choose: bool) -> HeldOut:
-    """Choose coordinates, and compare variances of cases and controls along them: directions are those of the other half."""
+def choose_coordinates(moments: Moments, folds: Folds, full_fit: Contrast, *, choose: bool) -> CoordinateChoice:
+    """Choose coordinates, and compare variances of cases and controls along directions that are learned from the other half."""
     halves = [pair for split in folds.splits for pair in (split, split[::-1])]
     fits, strengths = [], []
     for half, rest in halves:
-        axes, k = _Axes.of(moments, half), len(full_fit.directions)
-        noise = noise_of_part(full_fit.noise, 2)
+        axes, k = _Axes.compute(moments, half), len(full_fit.directions)
+        noise = rescale_noise(full_fit.noise, 2)
         fits.append(
             _shrunk_contrast(moments, axes, k, noise)
             if choose
-            else contrast_of_strength(moments, half, k, full_fit.strength)
+            else compute_contrast_of_strength(moments, half, k, full_fit.strength)
         )
         strengths.append(axes.log_strength(moments, rest))
     kinds: tuple[Coordinates, ...] = ("filter", "projection") if choose else ("projection",)
@@ -326,61 +328,63 @@ def held_out(moments: Moments, folds: RowGroups, full_fit: Contrast, *, choose: 
         for table in (moments.cases, moments.controls)
     )
     groups = [list(rest) for _, rest in halves]
-    place = _clearest(cases, controls, groups, strengths) if choose else 0
-    return HeldOut(kinds[place], _deviations(cases[place], controls[place], groups, strengths))
+    place = _find_clearest_coordinates(cases, controls, groups, strengths) if choose else 0
+    return CoordinateChoice(kinds[place], _deviations(cases[place], controls[place], groups, strengths))
 
 
 def _deviations(
     cases: np.ndarray, controls: np.ndarray, groups: Sequence[list[int]], strengths: Sequence[float]
 ) -> list[float]:
-    """Return how much more cases vary than controls, in standard deviations; (halves, groups, 3 + bins, K) are given."""
+    """Return how much more cases vary than controls, in standard deviations; statistics are (halves, groups, 3 + bins, K)."""
     gaps, errors, distances = [], [], []
-    for of_cases, of_controls, rest, strength in zip(cases, controls, groups, strengths, strict=True):
-        tables = [table[rest, :3] for table in (of_cases, of_controls)]
+    for case_sums, control_sums, rest, strength in zip(cases, controls, groups, strengths, strict=True):
+        tables = [table[rest, :3] for table in (case_sums, control_sums)]
         logs, noises = zip(*(_log_variance(table.sum(axis=0)) for table in tables), strict=True)
         gaps.append(logs[0] - logs[1] - strength)
         errors.append(sum(noises))
-        each = [_log_variance(a)[0] - _log_variance(b)[0] for a, b in zip(*tables, strict=True)]
-        distances.append((each[0] - each[1]) ** 2 / (4 * errors[-1]))
-    more = max(1.0, float(np.mean(distances)))  # rows that depend on each other
-    return [float(z) for z in np.mean(np.array(gaps) / np.sqrt(np.array(errors) * more), axis=0)]
+        group_gaps = [_log_variance(a)[0] - _log_variance(b)[0] for a, b in zip(*tables, strict=True)]
+        distances.append((group_gaps[0] - group_gaps[1]) ** 2 / (4 * errors[-1]))
+    dependence = max(1.0, float(np.mean(distances)))  # above one where rows depend on each other
+    return [float(z) for z in np.mean(np.array(gaps) / np.sqrt(np.array(errors) * dependence), axis=0)]
 
 
-def _clearest(cases: np.ndarray, controls: np.ndarray, groups: Sequence[list[int]], strengths: Sequence[float]) -> int:
+def _find_clearest_coordinates(
+    cases: np.ndarray, controls: np.ndarray, groups: Sequence[list[int]], strengths: Sequence[float]
+) -> int:
     """Return the number of the coordinates whose two parts are clearest, in a variance that is not the background's.
 
     The score is the variance between the parts over that within them, times the share of the variance beyond the background.
     """
     scores = []
     for i, (rest, strength) in enumerate(zip(groups, strengths, strict=True)):
-        of_cases, of_controls = (table[:, i, rest].sum(axis=1) for table in (cases, controls))
-        logs = [np.log(np.maximum(sums[:, 1] / sums[:, 0], _TINY)) for sums in (of_cases, of_controls)]
-        beyond = np.clip(1 - np.exp(strength + logs[1] - logs[0]), 0, 1)
-        between = _split_share(of_cases[:, 3:])
-        scores.append((beyond * between / np.maximum(1 - between, _TINY)).mean(axis=-1))
+        case_sums, control_sums = (table[:, i, rest].sum(axis=1) for table in (cases, controls))
+        logs = [np.log(np.maximum(sums[:, 1] / sums[:, 0], _TINY)) for sums in (case_sums, control_sums)]
+        excess_share = np.clip(1 - np.exp(strength + logs[1] - logs[0]), 0, 1)
+        between = _split_share(case_sums[:, 3:])
+        scores.append((excess_share * between / np.maximum(1 - between, _TINY)).mean(axis=-1))
     return int(np.mean(scores, axis=0).argmax())
 
 
 def _split_share(counts: np.ndarray) -> np.ndarray:
     """Return the share of the variance between the two parts of the best split, of histograms (..., bins, K).
 
-    Coordinates that are far out are brought nearer, so that a few rows are no part.
+    Coordinates far out are clipped, so that a few rows do not count as a part.
     """
     counts = np.moveaxis(counts, -2, -1)
     total = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     below = np.cumsum(counts, axis=-1) / total
     low, median, high = ((below < q).sum(axis=-1, keepdims=True) for q in (0.25, 0.5, 0.75))
-    reach = _CLIP * np.maximum(high - low, 1) / _QUARTILES
+    reach = _MAX_DISTANCE * np.maximum(high - low, 1) / _QUARTILES
     places = np.clip(np.arange(counts.shape[-1]), median - reach, median + reach)
     mean = (places * counts).sum(axis=-1, keepdims=True) / total
     sums = (places - mean) * counts / total
     between = np.cumsum(sums, axis=-1) ** 2 / np.maximum(below * (1 - below), _TINY)
-    allowed = (below >= _SMALLEST) & (below <= 1 - _SMALLEST)
+    allowed = (below >= _MIN_SHARE) & (below <= 1 - _MIN_SHARE)
     variance = (sums * (places - mean)).sum(axis=-1)
     return np.asarray(np.where(allowed, between, 0).max(axis=-1) / np.maximum(variance, _TINY))
 
 
 def _log_variance(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Logarithm of a variance, and the square of its standard error."""
+    """Return the logarithm of a variance, and its squared standard error."""
     n, second, fourth = sums
     return np.log(np.maximum(second / n, _TINY)), np.maximum(n * fourth / np.maximum(second**2, _TINY) - 1, 0.1) / n

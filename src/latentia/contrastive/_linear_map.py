@@ -9,7 +9,7 @@ last mode gives A: M_v = M_u A^T. Estimates have noise, and there are three ways
 - "gtls": generalised total least squares. The noise of (M_u, M_v) is proportional to the covariance S of (u, v), so that the
   leading generalised eigenvectors of the Gram matrix in the metric S span the rows (I, A^T). No bias, but no fallback either.
 
-Where A is known nothing has to be solved, and the cumulants are left to test it.
+Where A is given, the cumulants test it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from scipy import linalg
 from ..exceptions import LatentiaError
 from .views import Grams, JointMoments, JointSums
 
-_ENOUGH = 2.0  # times the noise that the weakest signal must have for total least squares
-_LEAST = 0.25  # of the noise, below which a signal is not told from none
+_CLEAR_STRENGTH = 2.0  # total least squares needs a weakest signal of so many times the noise
+_MIN_STRENGTH = 0.25  # signals below this share of the noise count as none
 
 
 @dataclass(frozen=True)
 class Signal:
-    """How far the shared cumulants are above their noise.
+    """The shared cumulants, compared with their noise.
 
     Attributes
     ----------
@@ -36,17 +36,17 @@ class Signal:
     strengths : ndarray of shape (n_shared,)
         Eigenvalues of the signal of (u, v) in the metric of their covariance, over the noise's; descending.
     in_v : ndarray of shape (n_shared,)
-        The same of v alone.
+        The same for v alone.
     deviations : float
-        Norm of the signal in standard deviations of its noise, as pairs of parts of the data tell it.
+        Norm of the signal in standard deviations of its noise, from products of groups of rows.
     scatter : float
         Standard deviation of an entry of the signal, over the noise's eigenvalues.
-    left : float
-        Signal and noise where no A has any signal.
-    left_noise : float
-        Noise alone, where that is.
-    whole : float
-        Signal of all directions.
+    residual : float
+        Signal and noise in the directions that no A explains.
+    residual_noise : float
+        Noise in these directions.
+    total : float
+        Signal in all directions.
     """
 
     order: int
@@ -54,33 +54,33 @@ class Signal:
     in_v: np.ndarray
     deviations: float
     scatter: float
-    left: float
-    left_noise: float
-    whole: float
+    residual: float
+    residual_noise: float
+    total: float
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen on all rows, for the fits of parts as well: how A and B are solved for, and from which cumulants.
+    """The solvers of A and B and the order of their cumulants, chosen on all rows and shared by fits of parts.
 
-    ``known`` is a given A, shape (d_v, d_u), in units of the columns' standard deviations.
+    ``given_map`` is a given A, shape (d_v, d_u), in units of the columns' standard deviations.
     """
 
     forward: str
     inverse: str
     order: int
     n_shared: int
-    known: np.ndarray | None = None
+    given_map: np.ndarray | None = None
 
     @property
-    def unbiased(self) -> bool:
-        """Whether A and B are not pulled towards the regression of one view on the other."""
+    def is_unbiased(self) -> bool:
+        """Return True unless A and B are biased towards the regression of one view on the other."""
         return self.inverse in ("gtls", "known")
 
 
 @dataclass(frozen=True)
 class LinearMap:
-    """In units of the columns' standard deviations.
+    """The map A and its left inverse B, in units of the columns' standard deviations.
 
     Attributes
     ----------
@@ -89,32 +89,32 @@ class LinearMap:
     inverse : ndarray of shape (d_u, d_v)
         B.
     unbiased : ndarray of shape (d_v, d_u)
-        A of total least squares, which least squares for B does not pull anywhere; without any fallback.
-    seen : ndarray of shape (d_u, d_u)
-        Projection on the directions of u with signal, each by the share of it in signal and noise.
-    kept : float
-        Share of the signal that least squares for B keeps from its pull towards the regression of u on v: the mean of as many
-        directions of v as s2 has. 1 without it.
+        A of total least squares, without bias and without a fallback.
+    visible_directions : ndarray of shape (d_u, d_u)
+        Projection on the directions of u with signal, each weighted by the signal's share in signal and noise.
+    signal_share : float
+        Share of the signal that remains in least squares for B, which is biased towards the regression of u on v: the mean over
+        the n_shared strongest directions of v. 1 for the other methods.
     choice : Choice
     """
 
     forward: np.ndarray
     inverse: np.ndarray
     unbiased: np.ndarray
-    seen: np.ndarray
-    kept: float
+    visible_directions: np.ndarray
+    signal_share: float
     choice: Choice
 
 
-def given(moments: JointMoments, linear_map: np.ndarray, method: str) -> Choice:
-    """A known A, shape (d_v, d_u), in the units of the data."""
-    known = linear_map * moments.scale[moments.u] / moments.scale[moments.v][:, None]
-    solved = "eq2" if method == "eq2" else "known"
-    return Choice(solved, solved, 4, linear_map.shape[1], known)
+def choose_given_map(moments: JointMoments, linear_map: np.ndarray, method: str) -> Choice:
+    """Return the choice for a given A, shape (d_v, d_u), in the units of the data."""
+    given_map = linear_map * moments.scale[moments.u] / moments.scale[moments.v][:, None]
+    solver = "eq2" if method == "eq2" else "known"
+    return Choice(solver, solver, 4, linear_map.shape[1], given_map)
 
 
-def choose(moments: JointMoments, method: str, order: int | str, n_shared: int | None) -> tuple[Choice, Signal]:
-    """The cumulants with the stronger signal, and total least squares where it is clearly above the noise."""
+def choose_method(moments: JointMoments, method: str, order: int | str, n_shared: int | None) -> tuple[Choice, Signal]:
+    """Choose the cumulants with the stronger signal, and total least squares where it is clearly above the noise."""
     d_u = moments.widths[0]
     rank = d_u if n_shared is None else int(n_shared)
     if rank > min(moments.widths[:2]):
@@ -122,25 +122,30 @@ def choose(moments: JointMoments, method: str, order: int | str, n_shared: int |
             f"views of {moments.widths[0]} and {moments.widths[1]} columns share at most {min(moments.widths[:2])} dimensions.",
             parameter="n_shared", value=n_shared,
         )  # fmt: skip
-    found = [measure(moments, one, rank) for one in orders_of(method, order)]
-    signal = max(found, key=lambda one: float(one.strengths[-1] / max(one.scatter, np.finfo(float).tiny)))
+    signals = [measure_signal(moments, signal_of_order, rank) for signal_of_order in list_orders(method, order)]
+    signal = max(
+        signals,
+        key=lambda signal_of_order: float(
+            signal_of_order.strengths[-1] / max(signal_of_order.scatter, np.finfo(float).tiny)
+        ),
+    )
     if method != "auto":
         return Choice(method, method, signal.order, rank), signal
-    forward = "gtls" if signal.strengths[-1] > _LEAST else "least squares"
-    return Choice(forward, "gtls" if signal.in_v[-1] > _ENOUGH else "bls", signal.order, rank), signal
+    forward = "gtls" if signal.strengths[-1] > _MIN_STRENGTH else "least squares"
+    return Choice(forward, "gtls" if signal.in_v[-1] > _CLEAR_STRENGTH else "bls", signal.order, rank), signal
 
 
-def orders_of(method: str, order: int | str) -> list[int]:
-    """The orders of the cumulants that are compared."""
+def list_orders(method: str, order: int | str) -> list[int]:
+    """List the orders of the cumulants to compare."""
     if order != "auto":
         return [int(order)]
     return [4] if method == "eq2" else [3, 4]
 
 
-def measure(moments: JointMoments, order: int, rank: int) -> Signal:
-    """The signal of all rows."""
+def measure_signal(moments: JointMoments, order: int, rank: int) -> Signal:
+    """Measure the signal of all rows."""
     d = moments.n_views
-    sums, grams = moments.of(moments.dealt.all), moments.grams(moments.dealt.all, order)
+    sums, grams = moments.group_sums(moments.folds.all), moments.grams(moments.folds.all, order)
     metric = sums.covariance[:d, :d]
     root = linalg.solve_triangular(_cholesky(metric), np.eye(d), lower=True)
     signal, noise = root @ grams.signal @ root.T, float(np.trace(root @ grams.noise @ root.T)) / d
@@ -151,140 +156,151 @@ def measure(moments: JointMoments, order: int, rank: int) -> Signal:
     strengths = np.linalg.eigvalsh(signal)[::-1][:rank]
     v = moments.v
     in_v = linalg.eigh(grams.signal[v, v], metric[v, v], eigvals_only=True)[::-1][:rank]
-    # What the leading directions leave, which no A explains.
-    _, vectors = np.linalg.eigh(root @ grams.whole @ root.T)
-    rest = vectors[:, : d - rank]
-    left = float(np.trace(rest.T @ root @ grams.whole @ root.T @ rest))
-    left_noise = float(np.trace(rest.T @ root @ grams.noise @ root.T @ rest))
+    # No A explains the directions after the leading ones.
+    _, vectors = np.linalg.eigh(root @ grams.total @ root.T)
+    unexplained = vectors[:, : d - rank]
+    residual = float(np.trace(unexplained.T @ root @ grams.total @ root.T @ unexplained))
+    residual_noise = float(np.trace(unexplained.T @ root @ grams.noise @ root.T @ unexplained))
     return Signal(
         order, strengths / noise, in_v / noise, float(np.trace(signal)) / max(scatter * np.sqrt(d), np.finfo(float).tiny),
-        scatter / noise, left, left_noise, float(np.trace(signal)),
+        scatter / noise, residual, residual_noise, float(np.trace(signal)),
     )  # fmt: skip
 
 
-def held_out_share(moments: JointMoments, choice: Choice) -> float:
-    """Share of the signal in v that least squares for A, from half of the rows, explains in the other half.
+def compute_held_out_share(moments: JointMoments, choice: Choice) -> float:
+    """Return the share of the signal in v that least squares for A, from half of the rows, explains in the other half.
 
-    Near one where the model holds and the signal is strong. Products of the residuals of two groups have no noise of their own
-    in the mean: below zero the map says less than none. (Total least squares has no bound where a direction has no signal.)
+    It is near one where the model holds and the signal is strong. Products of residuals of two groups have no noise in the
+    mean: below zero no map is better than this one. (Total least squares has no bound where a direction has no signal.)
     """
-    left, whole = [], []
+    residuals, totals = [], []
     u, v = moments.u, moments.v
-    for split in moments.dealt.splits:
-        for learned, other in (split, split[::-1]):
-            grams, weight = moments.grams(learned, choice.order), np.linalg.inv(moments.of(learned).covariance[v, v])
-            rows = _residual_rows(moments, _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T)
-            signal = moments.grams(other, choice.order).signal
-            left.append(float(np.trace(rows @ signal @ rows.T @ weight)))
-            whole.append(float(np.trace(signal[v, v] @ weight)))
-    total = float(np.mean(whole))
-    return 1 - float(np.mean(left)) / total if total > 0 else -np.inf
+    for split in moments.folds.splits:
+        for learned, held_out in (split, split[::-1]):
+            grams, metric = (
+                moments.grams(learned, choice.order),
+                np.linalg.inv(moments.group_sums(learned).covariance[v, v]),
+            )
+            rows = _residual_rows(
+                moments, _solve_least_squares(grams.total[u, u], grams.total[u, v], choice.n_shared).T
+            )
+            signal = moments.grams(held_out, choice.order).signal
+            residuals.append(float(np.trace(rows @ signal @ rows.T @ metric)))
+            totals.append(float(np.trace(signal[v, v] @ metric)))
+    total = float(np.mean(totals))
+    return 1 - float(np.mean(residuals)) / total if total > 0 else -np.inf
 
 
-def left_by_map(moments: JointMoments, choice: Choice) -> float | None:
-    """What A leaves of the cross-cumulants of third and of fourth order, in standard deviations: the larger one.
+def measure_residual(moments: JointMoments, choice: Choice) -> float | None:
+    """Measure the cross-cumulants of third and fourth order that A does not explain, in standard deviations: the larger one.
 
-    Products of two groups have no noise of their own in the mean, so that it is about zero for both orders where the model
-    holds. Of total least squares, which has no bias of its own, and of a known map where fourth moments are kept.
+    Products of two groups have no noise in the mean, so that both are about zero where the model holds. Measured for total
+    least squares, which has no bias, and for a given map where fourth moments are kept; otherwise None.
     """
-    if not choice.unbiased or (choice.known is not None and not moments.keeps_fourth):
+    if not choice.is_unbiased or (choice.given_map is not None and not moments.keeps_fourth):
         return None
-    sums = moments.of(moments.dealt.all)
-    rows = _residual_rows(moments, find_map(moments, moments.dealt.all, sums, choice).forward)
-    weight = np.linalg.inv(sums.covariance[moments.v, moments.v])
-    found = []
+    sums = moments.group_sums(moments.folds.all)
+    rows = _residual_rows(moments, find_map(moments, moments.folds.all, sums, choice).forward)
+    metric = np.linalg.inv(sums.covariance[moments.v, moments.v])
+    deviations = []
     for order in (3, 4):
-        pairs = moments.grams(moments.dealt.all, order).pairs
-        left = np.einsum("ia,pab,jb,ij->p", rows, pairs, rows, weight, optimize=True)
-        error = float(left.std(ddof=1)) / np.sqrt(len(left))
-        found.append(float(left.mean()) / max(error, np.finfo(float).tiny))
-    return max(found)
+        pairs = moments.grams(moments.folds.all, order).pairs
+        residuals = np.einsum("ia,pab,jb,ij->p", rows, pairs, rows, metric, optimize=True)
+        error = float(residuals.std(ddof=1)) / np.sqrt(len(residuals))
+        deviations.append(float(residuals.mean()) / max(error, np.finfo(float).tiny))
+    return max(deviations)
 
 
-def scale_of_known_map(moments: JointMoments, choice: Choice) -> tuple[float, float]:
-    """The factor that cumulants tell a known map by, and how far it is from one, in standard deviations of its noise.
+def fit_scale_of_given_map(moments: JointMoments, choice: Choice) -> tuple[float, float]:
+    """Return the multiple of a given map that fits the cumulants, and how far it is from one, in standard deviations.
 
-    Of one number much more is told than of all that A may leave: M_v A^T beside A M_u A^T, in the metric of v, of the order
-    whose signal is clearer. Noise is that of leaving out groups of rows. One, and zero, where nothing is known or told.
+    A single number is a sharper test than all entries of the residual. It compares M_v A^T with A M_u A^T, in the metric of v,
+    for the order with the clearer signal; the noise comes from leaving out groups of rows. (1, 0) without a given map.
     """
-    if choice.known is None or choice.inverse != "known" or not moments.keeps_fourth:
+    if choice.given_map is None or choice.inverse != "known" or not moments.keeps_fourth:
         return 1.0, 0.0
-    forward, u, v = choice.known, moments.u, moments.v
-    weight = np.linalg.inv(moments.of(moments.dealt.all).covariance[v, v])
+    forward, u, v = choice.given_map, moments.u, moments.v
+    metric = np.linalg.inv(moments.group_sums(moments.folds.all).covariance[v, v])
     best = 0.0, 1.0, 0.0
     for order in (3, 4):
-        found = []
-        for left in (None, *moments.dealt.all):
-            signal = moments.grams(tuple(g for g in moments.dealt.all if g != left), order).signal
-            found.append((np.sum(weight @ signal[v, u] * forward), np.sum(weight @ forward @ signal[u, u] * forward)))
-        crossed, own = np.array(found).T
-        own_noise, noise = (max(_jackknife(one[1:]), np.finfo(float).tiny) for one in (own, crossed - own))
-        best = max(best, (own[0] / own_noise, crossed[0] / own[0], abs(crossed[0] - own[0]) / noise))
+        products = []
+        for removed in (None, *moments.folds.all):
+            signal = moments.grams(tuple(g for g in moments.folds.all if g != removed), order).signal
+            products.append(
+                (np.sum(metric @ signal[v, u] * forward), np.sum(metric @ forward @ signal[u, u] * forward))
+            )
+        cross, reference = np.array(products).T
+        reference_noise, noise = (
+            max(_jackknife(values[1:]), np.finfo(float).tiny) for values in (reference, cross - reference)
+        )
+        best = max(
+            best, (reference[0] / reference_noise, cross[0] / reference[0], abs(cross[0] - reference[0]) / noise)
+        )
     return float(best[1]), float(best[2])
 
 
-def _jackknife(without: np.ndarray) -> float:
-    """Standard error from estimates without a group each."""
-    return float(np.sqrt((len(without) - 1) * without.var()))
+def _jackknife(estimates: np.ndarray) -> float:
+    """Return the standard error of an estimate, from estimates without a group each."""
+    return float(np.sqrt((len(estimates) - 1) * estimates.var()))
 
 
 def _residual_rows(moments: JointMoments, forward: np.ndarray) -> np.ndarray:
-    """(-A, I), which takes M_v - M_u A^T from (M_u, M_v)."""
+    """Return (-A, I), which maps (M_u, M_v) to M_v - M_u A^T."""
     rows = np.zeros((moments.widths[1], moments.n_views))
     rows[:, moments.u], rows[:, moments.v] = -forward, np.eye(moments.widths[1])
     return rows
 
 
 def find_map(moments: JointMoments, groups: tuple[int, ...], sums: JointSums, choice: Choice) -> LinearMap:
-    """A and B from the rows of some groups."""
+    """Solve for A and B from the rows of some groups."""
     u, v = moments.u, moments.v
-    if choice.inverse == "known" and choice.known is not None:
-        forward = choice.known
+    if choice.inverse == "known" and choice.given_map is not None:
+        forward = choice.given_map
         weighted = np.linalg.solve(sums.covariance[v, v], forward)
-        inverse = np.linalg.solve(forward.T @ weighted, weighted.T)  # of left inverses that with least of v
+        inverse = np.linalg.solve(forward.T @ weighted, weighted.T)  # the left inverse with the least variance of v
         return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, choice)
     grams = moments.grams(groups, choice.order, whitened=choice.forward != "eq2")
     if choice.forward == "eq2":
-        learned = _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T
-        forward = learned if choice.known is None else choice.known
-        of_u, of_v = moments.scale[u], moments.scale[v]  # A^+ is that of the data's units
-        inverse = np.linalg.pinv(forward * of_v[:, None] / of_u) * of_v / of_u[:, None]
+        by_equation_2 = _solve_least_squares(grams.total[u, u], grams.total[u, v], choice.n_shared).T
+        forward = by_equation_2 if choice.given_map is None else choice.given_map
+        scale_u, scale_v = moments.scale[u], moments.scale[v]  # A^+ in the units of the data
+        inverse = np.linalg.pinv(forward * scale_v[:, None] / scale_u) * scale_v / scale_u[:, None]
         return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, choice)
-    total = _total_least_squares(grams, sums, moments, choice.n_shared)
-    inverse, of_signal = total[1], 1.0
+    by_total_least_squares = _total_least_squares(grams, sums, moments, choice.n_shared)
+    inverse, signal_share = by_total_least_squares[1], 1.0
     if choice.inverse == "bls":
-        inverse = _solved(grams.whole[v, v], grams.whole[v, u]).T
-        shares = _kept(grams, sums, v)[0]
-        of_signal = float(np.sort(shares)[-choice.n_shared :].mean())
+        inverse = _solve_least_squares(grams.total[v, v], grams.total[v, u]).T
+        shares = _compute_signal_shares(grams, sums, v)[0]
+        signal_share = float(np.sort(shares)[-choice.n_shared :].mean())
     if choice.forward == "gtls":
-        forward = total[0]
+        forward = by_total_least_squares[0]
     elif choice.forward == "bls" and inverse.shape[0] == inverse.shape[1]:
         forward = np.linalg.pinv(inverse)
     else:
-        forward = _solved(grams.whole[u, u], grams.whole[u, v]).T
-    kept, vectors = _kept(grams, sums, u)
-    seen = sums.covariance[u, u] @ (vectors * kept) @ vectors.T
-    return LinearMap(forward, inverse, total[0], seen, of_signal, choice)
+        forward = _solve_least_squares(grams.total[u, u], grams.total[u, v]).T
+    signal_shares, vectors = _compute_signal_shares(grams, sums, u)
+    visible = sums.covariance[u, u] @ (vectors * signal_shares) @ vectors.T
+    return LinearMap(forward, inverse, by_total_least_squares[0], visible, signal_share, choice)
 
 
 def _total_least_squares(
     grams: Grams, sums: JointSums, moments: JointMoments, rank: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A, and the left inverse with the least noise of v."""
+    """Solve for A by total least squares, and return with it the left inverse with the least noise of v."""
     d, u, v = moments.n_views, moments.u, moments.v
     metric = sums.covariance[:d, :d]
     _cholesky(metric)
-    _, vectors = linalg.eigh(grams.whole, metric)
+    _, vectors = linalg.eigh(grams.total, metric)
     rows = metric @ vectors[:, d - rank :]
-    of_u, of_v = rows[u], rows[v]
-    weighted = np.linalg.solve(metric[v, v], of_v)
-    return of_v @ np.linalg.pinv(of_u), of_u @ np.linalg.pinv(of_v.T @ weighted) @ weighted.T
+    rows_u, rows_v = rows[u], rows[v]
+    weighted = np.linalg.solve(metric[v, v], rows_v)
+    return rows_v @ np.linalg.pinv(rows_u), rows_u @ np.linalg.pinv(rows_v.T @ weighted) @ weighted.T
 
 
-def _kept(grams: Grams, sums: JointSums, view: slice) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of the signal in signal and noise, in the directions of a view that diagonalise it, and these, in columns.
+def _compute_signal_shares(grams: Grams, sums: JointSums, view: slice) -> tuple[np.ndarray, np.ndarray]:
+    """Return shares of the signal in signal and noise, in the directions of a view that diagonalise it, and these directions.
 
-    Of v: what least squares for B adds to the regression of u on v is this share of what it should add.
+    For v: least squares for B adds this share of the correction to the regression of u on v.
     """
     covariance = sums.covariance[view, view]
     strengths, vectors = linalg.eigh(grams.signal[view, view], covariance)
@@ -293,8 +309,8 @@ def _kept(grams: Grams, sums: JointSums, view: slice) -> tuple[np.ndarray, np.nd
     return strengths / (strengths + max(noise, np.finfo(float).tiny)), vectors
 
 
-def _solved(gram: np.ndarray, right: np.ndarray, rank: int | None = None) -> np.ndarray:
-    """Least squares from normal equations; of the leading directions alone where ``rank`` is given."""
+def _solve_least_squares(gram: np.ndarray, right: np.ndarray, rank: int | None = None) -> np.ndarray:
+    """Solve normal equations; in the leading directions alone where ``rank`` is given."""
     if rank is None or rank >= len(gram):
         return np.asarray(np.linalg.lstsq(gram, right, rcond=None)[0])
     values, vectors = np.linalg.eigh(gram)

@@ -4,11 +4,11 @@ Model. Controls have the covariance C_B, and cases
 
     C_X = s C_B + sum_k l_k d_k d_k^T,
 
-the background with a strength s, and a variance l_k of their own along each direction d_k. In units of the background,
-W = C_B^-1/2, own directions are the leading eigenvectors y_k of W C_X W, whose other eigenvalues are s, and d_k = C_B^1/2 y_k.
-No strength has to be chosen for that. The noise of y_k is the same in all directions, so that d_k has most of it where the
-background varies most. There y_k is shrunk, as the best linear estimate does if own directions have prior variances that are a
-power of those of the background: the power of the highest likelihood. Halves of the rows say how large the noise is.
+the background with a strength s, and an additional variance l_k along each direction d_k. In units of the background, W =
+C_B^-1/2, these directions are the leading eigenvectors y_k of W C_X W, whose other eigenvalues are s, and d_k = C_B^1/2 y_k. No
+strength has to be chosen for that. The noise of y_k is the same in all directions, so that d_k has most of it where the
+background varies most. There y_k is shrunk, as the best linear estimate does if directions of the cases have prior variances
+that are a power of those of the background: the power of the highest likelihood. Halves of the rows give the size of the noise.
 
 Contrastive PCA takes the eigenvectors of C_X - a C_B, with a number a that is chosen by eye.
 
@@ -24,44 +24,51 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Anything, Integer
-from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks
-from ..evidence import Check, PartErrors, Reading, above, error_checks
+from ..evidence import Check, ComponentView, PartErrors, above, error_checks
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..moments import ColumnSpan
-from ..passes import Blocks, RowGroups, deal
+from ..passes import Blocks, Folds, assign_folds
 from ._background import (
     Contrast,
+    CoordinateChoice,
     Covariances,
-    HeldOut,
     Moments,
-    contrast,
-    contrast_of_strength,
+    choose_coordinates,
+    compute_contrast,
+    compute_contrast_of_strength,
     dense,
-    held_out,
-    noise_of_part,
+    rescale_noise,
 )
 
-_SEED = 0  # of the groups
-_LIMIT = 0.3  # sine of the angle to the true direction
-_CLEARLY = 4.0  # standard deviations of a contrast
-_MOST = 3000  # columns
+_SEED = 0  # seed of the groups of rows
+_MAX_ERROR = 0.3  # largest trusted sine of the angle to the true direction
+_MIN_DEVIATIONS = 4.0  # a clear contrast has so many standard deviations
+_MAX_COLUMNS = 3000
 
 
-class _Shown(NamedTuple):
-    """Directions, and the coordinates that show them."""
+class _Choices(NamedTuple):
+    """Noise of the directions of all rows, and the choice of their coordinates."""
+
+    noise: np.ndarray
+    coordinate_choice: CoordinateChoice
+
+
+class _Fit(NamedTuple):
+    """Directions, and the choice of their coordinates."""
 
     contrast: Contrast
-    held_out: HeldOut
+    coordinate_choice: CoordinateChoice
 
 
 class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     """Directions along which cases vary more than controls: contrastive PCA with its strength from the data.
 
-    Choose it for two tables of different rows with the same columns, such as patients and healthy people, where what all people
-    differ in hides what patients differ in. Where both tables have the same rows, `ContrastivePCA` is the one.
+    Choose it for two tables of different rows with the same columns, such as patients and healthy people, where differences
+    among all people hide those among patients. Where both tables have the same rows, choose `ContrastivePCA`.
 
     Parameters
     ----------
@@ -128,7 +135,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     _constraints: ClassVar = {"n_components": Integer(1), "strength": Anything()}
     _compared = ("components_",)
     _nouns = ("direction", "directions", "variance")
-    _farthest: ClassVar[float] = 1.0
+    _max_distance: ClassVar[float] = 1.0
     components_: Annotated[np.ndarray, of.numbers("K V")]
     explained_variance_: Annotated[np.ndarray, of.numbers("K")]
     explained_variance_ratio_: Annotated[np.ndarray, of.numbers("K")]
@@ -158,7 +165,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         value = self.strength
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not (value == "auto" if isinstance(value, str) else number and 0 <= value < np.inf):
-            raise LatentiaError("'auto' or a number of at least 0 is needed.", parameter="strength", value=value)
+            raise LatentiaError("expected 'auto' or a number of at least 0.", parameter="strength", value=value)
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
@@ -188,10 +195,10 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         return self._fit_in_span(cases, tables[1])
 
     def _fit_rows(self, *rows: Blocks) -> BackgroundPCA:
-        dealt = deal(rows[0], _SEED)
-        return self._fit_stages(rows[0], self._moments(rows, dealt), dealt)
+        folds = assign_folds(rows[0], _SEED)
+        return self._fit_stages(rows[0], self._moments(rows, folds), folds)
 
-    def _widen(self, span: ColumnSpan) -> None:
+    def _expand_columns(self, span: ColumnSpan) -> None:
         self.components_, self.mean_ = span.coefficients(self.components_), span.points(self.mean_)
         self.filters_ = span.coefficients(self.filters_)
 
@@ -205,18 +212,18 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         width = background.shapes[0][1]
         if width != self.n_features_in_:
             raise LatentiaError(
-                f"background has {width} columns and X {self.n_features_in_}: they must be the same ones."
+                f"background has {width} columns and X has {self.n_features_in_}; expected the same columns in both."
             )
         if background.n_rows < 8:
-            raise LatentiaError(f"background has {background.n_rows} rows: at least 8 are needed.")
+            raise LatentiaError(f"background has {background.n_rows} rows; expected at least 8.")
         return background
 
-    def _moments(self, rows: tuple[Blocks, ...], dealt: RowGroups) -> Moments:
-        """Two passes over each table: columns, and covariances of four groups of rows."""
+    def _moments(self, rows: tuple[Blocks, ...], folds: Folds) -> Moments:
+        """Compute columns, and covariances of four groups of rows, in two passes over each table."""
         d = self.n_features_in_
-        if d > _MOST:
+        if d > _MAX_COLUMNS:
             raise LatentiaError(
-                f"{d} columns: at most {_MOST} are taken; choose some, or principal components of both tables."
+                f"Expected at most {_MAX_COLUMNS} columns; there are {d}. Choose some, or use principal components."
             )
         if self.n_components > d:
             raise LatentiaError(
@@ -226,84 +233,95 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
                 value=self.n_components,
             )
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        return Moments(*(Covariances.of(table, deal(table, _SEED), **options) for table in rows))
+        return Moments(*(Covariances.compute(table, assign_folds(table, _SEED), **options) for table in rows))
 
-    def _recover(self, moments: Moments, part: Part, whole: Contrast | None) -> Contrast:
-        """Directions in units of the background, shrunk by their noise; or contrastive PCA of a given strength."""
+    def _shared_choices(self, recovered: Contrast, model: _Fit) -> _Choices:
+        return _Choices(recovered.noise, model.coordinate_choice)
+
+    def _recover(self, moments: Moments, subset: Subset, choices: _Choices | None) -> Contrast:
+        """Learn directions in units of the background, shrunk by their noise; or contrastive PCA of a given strength."""
         k = int(self.n_components)
         if self.strength != "auto":
-            return contrast_of_strength(moments, part.groups, k, float(self.strength))
-        if whole is None:
-            return contrast(moments, part.groups, k, part.dealt.splits)
-        return contrast(moments, part.groups, k, noise_of_part(whole.noise, len(part.dealt.all) / len(part.groups)))
+            return compute_contrast_of_strength(moments, subset.groups, k, float(self.strength))
+        if choices is None:
+            return compute_contrast(moments, subset.groups, k, subset.folds.splits)
+        return compute_contrast(
+            moments, subset.groups, k, rescale_noise(choices.noise, len(subset.folds.all) / len(subset.groups))
+        )
 
-    def _refine(self, found: Contrast, moments: Moments, part: Part, whole: _Shown | None) -> _Shown:
-        """Coordinates, by what directions of half of the rows show of the other half."""
-        if whole is None:
-            return _Shown(found, held_out(moments, part.dealt, found, choose=self.strength == "auto"))
-        return _Shown(found, whole.held_out)
+    def _refine(self, recovered: Contrast, moments: Moments, subset: Subset, choices: _Choices | None) -> _Fit:
+        """Choose coordinates by how well directions from half of the rows separate the other half."""
+        if choices is None:
+            return _Fit(recovered, choose_coordinates(moments, subset.folds, recovered, choose=self.strength == "auto"))
+        return _Fit(recovered, choices.coordinate_choice)
 
-    def _distance(self, one: _Shown, other: _Shown, moments: Moments) -> np.ndarray:
-        return _sines(one.contrast.directions, other.contrast.directions)
+    def _distance(self, first: _Fit, second: _Fit, moments: Moments) -> np.ndarray:
+        return _sines(first.contrast.directions, second.contrast.directions)
 
     def _cost(self) -> Literal["free"]:
         return "free"
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, and whether directions of one half vary more in the cases of the other one."""
+        """Compute errors from parts, and check whether cases vary more along directions that are learned from other rows."""
         parts, moments = fitted.errors(self.n_splits), fitted.moments
-        first, *others = contrasts = fitted.model.held_out.deviations
+        first, *further = contrasts = fitted.model.coordinate_choice.deviations
         unit, rows = "as sine of the angle to the true one", moments.cases.n_rows + moments.controls.n_rows
-        meaning = (
-            "In standard deviations: how much more the coordinates of cases vary, with directions from other rows."
-        )
-        clear = int((np.array(contrasts) > _CLEARLY).sum())
+        meaning = "Excess variance of the cases along directions learned from other rows, in standard deviations."
+        clear = int((np.array(contrasts) > _MIN_DEVIATIONS).sum())
         return [
-            *error_checks(parts, _LIMIT, "mean sine of angle", unit, "direction", n_rows=rows),
+            *error_checks(parts, _MAX_ERROR, "mean sine of angle", unit, "direction", n_rows=rows),
             Check(
-                "contrast on other rows", "z", float(first), above(_CLEARLY), meaning, "halves of the rows", "veto",
-                "Cases and background do not differ in how they vary, as far as this number of rows can show.",
+                "contrast on other rows", "z", float(first), above(_MIN_DEVIATIONS), meaning, "halves of the rows", "veto",
+                "Cases do not vary differently from the background, as far as this number of rows can show.",
             ),
             Check(
-                "weakest contrast on other rows", "min z", float(min(contrasts)), above(_CLEARLY), meaning,
-                "halves of the rows", "caution" if others else "note",
-                f"Of {len(contrasts)} directions {clear} vary more in the cases: ask for as many.",
+                "weakest contrast on other rows", "min z", float(min(contrasts)), above(_MIN_DEVIATIONS), meaning,
+                "halves of the rows", "caution" if further else "note",
+                f"Along {clear} of {len(contrasts)} directions cases vary more: ask for so many.",
             ),
         ], parts  # fmt: skip
 
-    def _keep(self, fitted: Fitted) -> None:
-        shown: _Shown = fitted.model
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        fit: _Fit = fitted.model
         moments: Moments = fitted.moments
-        contrast = shown.contrast
-        self.coordinates_ = shown.held_out.coordinates
+        contrast = fit.contrast
+        self.coordinates_ = fit.coordinate_choice.coordinates
         self.filters_ = contrast.weights(self.coordinates_)
-        cases, controls = (one.covariance(fitted.dealt.all) for one in (moments.cases, moments.controls))
+        cases, controls = (
+            moments_of_table.covariance(fitted.folds.all) for moments_of_table in (moments.cases, moments.controls)
+        )
         self.components_, self.explained_variance_ = contrast.directions, contrast.variances
-        along, below = (np.einsum("kd,de,ke->k", self.filters_, table, self.filters_) for table in (cases, controls))
+        case_variances, control_variances = (
+            np.einsum("kd,de,ke->k", self.filters_, table, self.filters_) for table in (cases, controls)
+        )
         tiny = np.finfo(float).tiny
         self.explained_variance_ratio_ = contrast.variances / max(float(np.trace(cases)), tiny)
-        self.contrast_ = along / np.maximum(below, np.finfo(float).eps * max(float(np.trace(controls)), tiny))
+        self.contrast_ = case_variances / np.maximum(
+            control_variances, np.finfo(float).eps * max(float(np.trace(controls)), tiny)
+        )
         self.strength_, self.mean_ = contrast.strength, moments.cases.mean
         self._n_features_out, self.n_passes_ = len(contrast.directions), 3
 
-    def _reading(self, fitted: Fitted) -> Reading:
-        """Coordinates of cases along the directions."""
-        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
+    def _component_view(self, fitted: Fitted) -> ComponentView:
+        """Return coordinates of cases along the directions."""
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
-    def _distances(self, other: BackgroundPCA) -> np.ndarray:
-        return _sines(self.components_, other.components_)
+    def _distances(self, reference: BackgroundPCA) -> np.ndarray:
+        return _sines(self.components_, reference.components_)
 
     def _shares(self) -> np.ndarray:
         return np.clip(self.explained_variance_ratio_, 0.0, 1.0)
 
     def _halves(self, X: Any, random_state: int, **rows: Any) -> list[dict[str, Any]]:
-        """Halves of both tables."""
+        """Split both tables in halves."""
         model = BackgroundPCA(**self.get_params())
         cases = table_blocks(model, X, reset=True, sparse=False)
         controls = model._controls(rows.get("background"))
         return [
-            {"X": one, "background": two}
-            for one, two in zip(cases.split(2, random_state), controls.split(2, random_state), strict=True)
+            {"X": case_half, "background": control_half}
+            for case_half, control_half in zip(
+                cases.split(2, random_state), controls.split(2, random_state), strict=True
+            )
         ]
 
     # --- use ----------------------------------------------------------------------------------------------------

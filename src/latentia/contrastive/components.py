@@ -5,7 +5,7 @@ Model. Rows of two views are
     u = s1 + s2,        v = A s2 + s3,
 
 with s1, s2 and s3 independent and of any distribution, and an unknown linear map A (d_v x d_u) of full column rank.
-Cross-cumulants of both views depend on s2 alone, so that their last mode tells A, and with it the cumulants of all three
+Cross-cumulants of both views depend on s2 alone, so that their last mode identifies A, and with it the cumulants of all three
 parts.
 
 Source: R. Ge and J. Zou, Rich component analysis, 2015, sections 3.1 and B.1.
@@ -19,35 +19,35 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Choice, check_parameter
-from .._stages import Fitted
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ..moments import ColumnSpan, cross_cumulant
-from ._estimator import ContrastiveEstimator, Own, ViewsTransformer
-from ._extract import own_cumulant, parts_of_cumulant
+from ._estimator import ContrastiveEstimator, SpecificMoments, ViewsTransformer
+from ._extract import compute_part_cumulant, compute_specific_cumulant
 from .views import two_views
 
-_MOST_ORDER = 6
+_MAX_ORDER = 6
 
 
 class _Parts(NamedTuple):
     """Covariances of s1, s2 and s3, columns in unit variance."""
 
-    own: np.ndarray
-    shared: np.ndarray
-    other: np.ndarray
+    s1: np.ndarray
+    s2: np.ndarray
+    s3: np.ndarray
 
 
 class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, ContrastiveEstimator):
     """Split two views into a shared part and a part of each: the linear map between them, covariances and cumulants.
 
     Of rows u = s1 + s2 and v = A s2 + s3 with independent s1, s2 and s3 of any distribution, the fit learns A without a model
-    of any of them. It needs a shared part s2 that is not Gaussian; the evidence says whether this one can be identified.
+    of any of them. It needs a shared part s2 that is not Gaussian; the evidence says whether it can be identified.
 
-    Choose it to learn what is in one table of measurements and not in another one of the same rows: molecular patterns beyond
-    what physiology says, or signals beyond artefacts of a device that control channels see too. For a model of s1 use
+    Choose it to learn the part of one table of measurements that another table of the same rows does not have: molecular
+    patterns beyond physiology, or signals beyond artefacts of a device that control channels see too. For a model of s1 use
     `ContrastivePCA`, `ContrastiveRegression`, `ContrastiveLogisticRegression`, `ContrastiveGaussianMixture` or
     `ContrastiveIsing`. Where the shared part may be Gaussian, or rows are few, use V as covariates instead: it is simpler, and
     nearly as good.
@@ -66,7 +66,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
         Of the cumulants: third ones, of skewed data, have less noise, and fourth ones serve symmetric data as well. "auto"
         takes those with the stronger signal; with "eq2" fourth ones, as the paper.
     n_shared : int, optional
-        Dimensions of s2; d_u by default. With fewer, A is learned where s2 is (appendix D).
+        Dimensions of s2; d_u by default. With fewer, A is learned in the directions of s2 (appendix D).
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     keep_moments : bool, default=False
@@ -84,11 +84,11 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
     inverse_map_ : ndarray of shape (d_u, d_v)
         B, an estimate of a left inverse of A; where "auto" takes least squares for it, not that of ``linear_map_``.
     mean_ : ndarray of shape (d_u,)
-        Mean of U. How it is divided between s1 and s2 the data does not say.
+        Mean of U. The data does not tell how much of it belongs to s1.
     n_features_v_ : int
         d_v.
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        The kept moments: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the covariances of s1, s2 and s3, columns
         in unit variance, in Frobenius norm and relative to the size of each.
@@ -101,7 +101,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
 
     1. Equation 2 (``method="eq2"``) needs very many rows: its least squares has noise on both sides, and A is then inverted.
        "bls" solves for the inverse. Instruments are whitened, and the block kappa_4(V, V, U, .) is used as well.
-    2. Cumulants are unbiased k-statistics, of four groups of rows each, which also tell signal from noise.
+    2. Cumulants are unbiased k-statistics, of four groups of rows each, which also separate signal from noise.
     3. The covariance of s1 lies between 0 and that of U less its regression on V; it is brought there, and shrunk towards a
        multiple of the latter by as much of it as is noise. "eq2" leaves it as the formula has it, perhaps indefinite.
     4. Cumulants of s1 are kappa(u - B v, u, e, ...), where the residual e of the regression of u on v replaces further copies
@@ -126,7 +126,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
 
     _compared = ("_covariances",)
     _nouns = ("part", "parts", "rows")
-    _farthest: ClassVar[float] = 2.0
+    _max_distance: ClassVar[float] = 2.0
     _symbol: ClassVar[str] = "mean relative error of cov(s)"
     _unit: ClassVar[str] = "of its covariance, relative to its size"
     evidence_: Annotated[Evidence, of.Letters({"K": "N"})]
@@ -181,55 +181,58 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
         """
         return self._fit(U, V, sample_weight=sample_weight)
 
-    def _learn(self, own: Own) -> _Parts:
-        s, m = own.found.sums.covariance, own.moments
-        shared = s[m.u, m.u] - own.found.covariance
+    def _learn(self, specific: SpecificMoments) -> _Parts:
+        s, m = specific.extraction.sums.covariance, specific.moments
+        shared = s[m.u, m.u] - specific.extraction.covariance
         return _Parts(
-            own.found.covariance, shared, s[m.v, m.v] - own.found.map.forward @ shared @ own.found.map.forward.T
+            specific.extraction.covariance,
+            shared,
+            s[m.v, m.v] - specific.extraction.map.forward @ shared @ specific.extraction.map.forward.T,
         )
 
-    def _apart(self, learned: _Parts, other: _Parts) -> np.ndarray:
+    def _compare(self, answer: _Parts, reference: _Parts) -> np.ndarray:
         tiny = np.finfo(float).tiny
         return np.array(
-            [np.linalg.norm(a - b) / max(np.linalg.norm(a), tiny) for a, b in zip(learned, other, strict=True)]
+            [np.linalg.norm(a - b) / max(np.linalg.norm(a), tiny) for a, b in zip(answer, reference, strict=True)]
         )
 
-    def _component_numbers(self, learned: _Parts) -> list[np.ndarray]:
-        """The covariance of each part."""
-        return list(learned)
+    def _component_numbers(self, answer: _Parts) -> list[np.ndarray]:
+        """Return the covariance of each part."""
+        return list(answer)
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: _Parts = fitted.model
-        own: Own = fitted.found
-        m = own.moments
+        specific: SpecificMoments = fitted.recovered
+        m = specific.moments
         self._covariances = [
-            part * np.outer(m.scale[some], m.scale[some]) for part, some in zip(learned, (m.u, m.u, m.v), strict=True)
+            part * np.outer(m.scale[columns], m.scale[columns])
+            for part, columns in zip(learned, (m.u, m.u, m.v), strict=True)
         ]
-        self._regression = own.found.regression * m.scale[m.u][:, None] / m.scale[m.v]
+        self._regression = specific.extraction.regression * m.scale[m.u][:, None] / m.scale[m.v]
         self._cumulants: dict[int, np.ndarray] = {}
         for order in (3, 4):
             if m.keeps(order):
-                joint = m.tensor(m.dealt.all, order)
+                joint = m.tensor(m.folds.all, order)
                 for place in range(order):
                     joint = np.moveaxis(np.moveaxis(joint, place, -1) * m.scale[: m.n_views], -1, place)
                 self._cumulants[order] = joint
         self._n_features_out = m.widths[0]
 
-    def _distances(self, other: ContrastiveComponents) -> np.ndarray:
-        scales = [np.sqrt(np.maximum(np.diag(one), np.finfo(float).tiny)) for one in self._covariances]
+    def _distances(self, reference: ContrastiveComponents) -> np.ndarray:
+        scales = [np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny)) for covariance in self._covariances]
         scales = [np.hypot(scales[0], scales[1])] * 2 + [scales[2]]
-        mine, others = (
-            _Parts(*(one / np.outer(s, s) for one, s in zip(model._covariances, scales, strict=True)))
-            for model in (self, other)
+        answer, reference_answer = (
+            _Parts(*(covariance / np.outer(s, s) for covariance, s in zip(model._covariances, scales, strict=True)))
+            for model in (self, reference)
         )
-        return self._apart(mine, others)
+        return self._compare(answer, reference_answer)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
     @fitted
     def covariance(self, part: int) -> np.ndarray:
-        """Covariance of s1, s2 or s3, in the units of the data.
+        """Return the covariance of s1, s2 or s3, in the units of the data.
 
         Parameters
         ----------
@@ -239,11 +242,11 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
         -------
         ndarray of shape (d_u, d_u), or (d_v, d_v) for part 3
         """
-        return self._covariances[_checked_part(part) - 1].copy()
+        return self._covariances[_check_part(part) - 1].copy()
 
     @fitted
     def cumulant(self, part: int, order: int, U: Any = None, V: Any = None, *, formula: str = "auto") -> np.ndarray:
-        """Cumulant of s1, s2 or s3, in the units of the data.
+        """Return the cumulant of s1, s2 or s3, in the units of the data.
 
         Parameters
         ----------
@@ -262,10 +265,10 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
         -------
         ndarray of shape (d_u,) * order or, for s3, (d_v,) * order
         """
-        part = _checked_part(part)
+        part = _check_part(part)
         check_parameter("formula", formula, Choice("auto", "eq3", "eq8"))
-        if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or not 2 <= order <= _MOST_ORDER:
-            raise LatentiaError(f"a whole number from 2 to {_MOST_ORDER} is needed.", parameter="order", value=order)
+        if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or not 2 <= order <= _MAX_ORDER:
+            raise LatentiaError(f"expected a whole number from 2 to {_MAX_ORDER}.", parameter="order", value=order)
         if U is not None:
             blocks = two_views(self, U, V, reset=False)
             d = sum(shape[1] for shape in blocks.shapes[:2])
@@ -289,14 +292,14 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
                 parameter="order", value=order,
             )  # fmt: skip
         if formula == "auto" and part == 1 and order > 2 and self.method != "eq2":
-            return own_cumulant(joint, self.inverse_map_, self._regression)
-        return parts_of_cumulant(joint, self.linear_map_, self.inverse_map_, part, formula == "eq8")
+            return compute_specific_cumulant(joint, self.inverse_map_, self._regression)
+        return compute_part_cumulant(joint, self.linear_map_, self.inverse_map_, part, formula == "eq8")
 
     @fitted
     def transform(self, U: Any, V: Any = None) -> np.ndarray:
         """Return the best linear estimate of s1 from both views, with the mean of U, shape (n_rows, d_u).
 
-        Rows of s1 themselves cannot be had from two views, and this estimate has less variance than they.
+        Two views do not determine rows of s1; this estimate has less variance than s1.
 
         Parameters
         ----------
@@ -314,30 +317,31 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
         LatentiaError
             If a view has another number of columns than in the fit, or NaN.
         """
-        return self._own_rows(U, V)
+        return self._estimate_specific_rows(U, V)
 
-    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
-        super()._widen_views(of_u, of_v)
-        self._regression = of_u.directions(of_v.coefficients(self._regression), axis=0)
+    def _widen_views(self, span_u: ColumnSpan, span_v: ColumnSpan) -> None:
+        super()._widen_views(span_u, span_v)
+        self._regression = span_u.directions(span_v.coefficients(self._regression), axis=0)
         self._covariances = [
-            span.covariances(one) for span, one in zip((of_u, of_u, of_v), self._covariances, strict=True)
+            span.covariances(covariance)
+            for span, covariance in zip((span_u, span_u, span_v), self._covariances, strict=True)
         ]
         for order, cumulant in self._cumulants.items():
             for axis in range(order):
                 cumulant = self._span.directions(cumulant, axis)
             self._cumulants[order] = cumulant
-        self._n_features_out = len(of_u.offset)
+        self._n_features_out = len(span_u.offset)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
         v, w = self.n_features_in_, self.n_features_v_
-        if [len(one) for one in self._covariances] != [v, v, w]:
-            raise LatentiaError("_covariances are not those of three components")
-        if any(one.shape != (v + w,) * order for order, one in self._cumulants.items()):
-            raise LatentiaError("_cumulants are not of both views")
+        if [len(array) for array in self._covariances] != [v, v, w]:
+            raise LatentiaError("_covariances do not belong to three components")
+        if any(array.shape != (v + w,) * order for order, array in self._cumulants.items()):
+            raise LatentiaError("_cumulants do not have the columns of both views")
 
 
-def _checked_part(part: Any) -> int:
+def _check_part(part: Any) -> int:
     if isinstance(part, bool) or not isinstance(part, (int, np.integer)) or part not in (1, 2, 3):
-        raise LatentiaError("1, 2 or 3 is needed, for s1, s2 or s3.", parameter="part", value=part)
+        raise LatentiaError("expected 1, 2 or 3, for s1, s2 or s3.", parameter="part", value=part)
     return int(part)

@@ -1,4 +1,4 @@
-"""An Ising model of what one view has alone.
+"""An Ising model of the part that only one view has.
 
 Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`, and s1 are spins of -1 and 1 with
 
@@ -15,29 +15,29 @@ import numpy as np
 from scipy.special import expit
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Anything, Choice, Seed
-from .._stages import Fitted
 from ..evidence import Check, Evidence, at_most
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ..moments import ColumnSpan
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments, measure_group_misfit
 
-_LISTED = 12  # spins whose states are all listed; of more, rows are drawn
-_DRAWN, _LEAST_DRAWN, _MOST_PRODUCTS = 20_000, 1000, 2e7
-_SWEEPS, _FURTHER = 40, 15  # of Gibbs sampling
-_ROUNDS = 12  # Newton steps at most
-_LARGEST, _FARTHEST, _STILL, _RIDGE = 4.0, 0.5, 1e-6, 1e-4  # couplings, and steps
-_OF_APPROXIMATION = 2.0  # times the limit of a misfit of correlations, for what the approximation leaves
+_MAX_LISTED = 12  # so many spins have all states listed; for more, rows are drawn
+_MAX_ROWS, _MIN_ROWS, _MAX_PRODUCTS = 20_000, 1000, 2e7
+_SWEEPS, _LATER_SWEEPS = 40, 15  # Gibbs sweeps before the first step, and before each later one
+_MAX_NEWTON_STEPS = 12
+_MAX_COUPLING, _MAX_STEP, _MIN_STEP, _RIDGE = 4.0, 0.5, 1e-6, 1e-4  # limits of couplings and steps
+_APPROXIMATION_FACTOR = 2.0  # raises the limit of a misfit of correlations, as the couplings are approximate
 
-_LEAST = 1e-6  # variance of a spin, as a share of the largest, where "eq2" leaves it negative
+_MIN_VARIANCE = 1e-6  # smallest variance of a spin, as a share of the largest: "eq2" may leave negative ones
 
 
 class ContrastiveIsing(ContrastiveEstimator):
-    """Couplings of spins in U that are not due to what U shares with V.
+    """Couplings of spins in U that are not due to the part that U shares with V.
 
     Choose it where U are binary states, coded -1 and 1, under a disturbance that V, of the same rows, sees through an unknown
-    linear map, and where it is known which of them may be coupled.
+    linear map. Give the pairs that may be coupled, if you know them.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ class ContrastiveIsing(ContrastiveEstimator):
         J, in the order of ``edges_``.
     edges_ : ndarray of int, shape (n_edges, 2)
     correlations_ : ndarray of shape (d_u, d_u)
-        Of s1.
+        Correlations of s1.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        The kept moments: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the couplings.
     n_passes_ : int
@@ -165,38 +165,38 @@ class ContrastiveIsing(ContrastiveEstimator):
         """
         return self._fit(U, V, sample_weight=sample_weight)
 
-    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
-        super()._widen_views(of_u, of_v)
-        self.edges_, self.correlations_ = of_u.kept[self.edges_], of_u.covariances(self.correlations_)
+    def _widen_views(self, span_u: ColumnSpan, span_v: ColumnSpan) -> None:
+        super()._widen_views(span_u, span_v)
+        self.edges_, self.correlations_ = span_u.kept[self.edges_], span_u.covariances(self.correlations_)
 
-    def _learn(self, own: Own) -> np.ndarray:
-        correlations, edges = _correlations(own.covariance), self._checked_edges(own.moments.widths[0])
+    def _learn(self, specific: SpecificMoments) -> np.ndarray:
+        correlations, edges = _correlations(specific.covariance), self._check_edges(specific.moments.widths[0])
         return _bethe(correlations, edges) if self.gradient == "bethe" else _taylor(correlations, edges)
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: np.ndarray = fitted.model
-        own: Own = fitted.found
-        self.couplings_, self.edges_ = learned, self._checked_edges(own.moments.widths[0])
-        self.correlations_ = _correlations(own.covariance)
-        d, bethe = own.moments.widths[0], _bethe(self.correlations_, self.edges_)
-        corrected, left = _matched(bethe, self.correlations_, self.edges_, d, self._seed)
+        specific: SpecificMoments = fitted.recovered
+        self.couplings_, self.edges_ = learned, self._check_edges(specific.moments.widths[0])
+        self.correlations_ = _correlations(specific.covariance)
+        d, bethe = specific.moments.widths[0], _bethe(self.correlations_, self.edges_)
+        corrected, error = _match_correlations(bethe, self.correlations_, self.edges_, d, self._seed)
         if self.gradient == "bethe":
-            self.couplings_, self._left = corrected, left
+            self.couplings_, self._coupling_error = corrected, error
         else:
-            self._left = np.hypot(learned - corrected, left)
+            self._coupling_error = np.hypot(learned - corrected, error)
 
-    def _pull(self, learned: np.ndarray, own: Own) -> np.ndarray:
-        """And how far the last step of the Newton iteration went."""
-        return np.hypot(super()._pull(learned, own), self.__dict__.pop("_left"))
+    def _pull(self, answer: np.ndarray, specific: SpecificMoments) -> np.ndarray:
+        """Return the bias of the map and the size of the last Newton step, combined."""
+        return np.hypot(super()._pull(answer, specific), self.__dict__.pop("_coupling_error"))
 
-    def _checked_edges(self, d: int) -> np.ndarray:
+    def _check_edges(self, d: int) -> np.ndarray:
         if self.edges is None:
             return np.argwhere(np.triu(np.ones((d, d)), 1) > 0)
         edges = np.asarray(self.edges)
         if edges.ndim != 2 or edges.shape[1] != 2 or not len(edges) or edges.dtype.kind not in "iu":
             raise LatentiaError(
-                "pairs of columns are needed, whole numbers in an array of shape (n_edges, 2).",
+                "expected pairs of columns, whole numbers in an array of shape (n_edges, 2).",
                 parameter="edges",
                 value=self.edges,
             )
@@ -208,43 +208,43 @@ class ContrastiveIsing(ContrastiveEstimator):
             raise LatentiaError("edges has the same pair of columns more than once.")
         return edges
 
-    def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return np.abs(learned - other)
+    def _compare(self, answer: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        return np.abs(answer - reference)
 
-    def _component_numbers(self, learned: np.ndarray) -> list[np.ndarray]:
-        """All couplings together, of each."""
-        return [learned] * len(learned)
+    def _component_numbers(self, answer: np.ndarray) -> list[np.ndarray]:
+        """Return all couplings for each of them: they are compared as one vector."""
+        return [answer] * len(answer)
 
-    def _more_checks(self, learned: np.ndarray, own: Own) -> list[Check]:
-        """Whether s1 has the variances of spins, and the correlations that the couplings give."""
-        if not own.found.map.choice.unbiased:
+    def _more_checks(self, answer: np.ndarray, specific: SpecificMoments) -> list[Check]:
+        """Check that s1 has the variances of spins, and the correlations that the couplings predict."""
+        if not specific.extraction.map.choice.is_unbiased:
             return []
-        d, parts = len(own.covariance), [one.covariance for one in own.without()]
-        variances = misfit_of_parts(np.diag(own.covariance) - 1, [np.diag(part) - 1 for part in parts])
+        d, parts = len(specific.covariance), [covariance.covariance for covariance in specific.leave_out_groups()]
+        variances = measure_group_misfit(np.diag(specific.covariance) - 1, [np.diag(part) - 1 for part in parts])
         pairs, spins = np.triu_indices(d, 1), _Spins(self.edges_, d, np.random.default_rng(self._seed))
-        drawn = spins.correlations(self.couplings_)
-        found = [_correlations(one)[pairs] for one in (own.covariance, *parts)]
-        left = found[0] - np.mean(drawn, axis=0)[pairs]
-        extra = float(((drawn[0] - drawn[-1])[pairs] ** 2).sum()) / 4
-        explained = misfit_of_parts(left, found[1:], extra)
+        model_correlations = spins.correlations(self.couplings_)
+        sample_correlations = [_correlations(covariance)[pairs] for covariance in (specific.covariance, *parts)]
+        residual = sample_correlations[0] - np.mean(model_correlations, axis=0)[pairs]
+        extra = float(((model_correlations[0] - model_correlations[-1])[pairs] ** 2).sum()) / 4
+        explained = measure_group_misfit(residual, sample_correlations[1:], extra)
         return [
             Check(
-                "variances of spins", "|var(s1) - 1|^2 / |N|^2", variances.ratio, at_most(variances.most, "1 for noise"),
-                "Spins of -1 and 1 that are as often one as the other have variance one; how far s1 is from it, against noise.",
+                "variances of spins", "|var(s1) - 1|^2 / |N|^2", variances.ratio, at_most(variances.noise_limit, "1 for noise"),
+                "Spins that are -1 and 1 equally often have variance one; how far variances of s1 are from it, against noise.",
                 "section 4.2", "caution",
-                "s1 is not made of spins, or disturbed by more than V sees: couplings are those of its correlations alone.",
+                "s1 does not consist of spins, or has a disturbance that V does not see: couplings fit its correlations alone.",
             ),
             Check(
                 "correlations explained", "|C - C(J)|^2 / |N|^2", explained.ratio,
-                at_most(_OF_APPROXIMATION * explained.most, "1 for noise"),
+                at_most(_APPROXIMATION_FACTOR * explained.noise_limit, "1 for noise"),
                 "Correlations of s1 that spins with these couplings do not explain, relative to noise.",
                 "the model", "caution",
-                "Correlations are not those of spins on these edges: add edges, or leave edges out to have all pairs.",
+                "Spins on these edges do not have these correlations: add edges, or leave edges out to have all pairs.",
             ),
         ]  # fmt: skip
 
-    def _distances(self, other: ContrastiveIsing) -> np.ndarray:
-        return np.abs(self.couplings_ - other.couplings_)
+    def _distances(self, reference: ContrastiveIsing) -> np.ndarray:
+        return np.abs(self.couplings_ - reference.couplings_)
 
     def _shares(self) -> None:
         return None
@@ -259,95 +259,100 @@ class ContrastiveIsing(ContrastiveEstimator):
         -------
         ndarray of shape (d_u, d_u)
         """
-        found = np.zeros((self.n_features_in_, self.n_features_in_))
+        matrix = np.zeros((self.n_features_in_, self.n_features_in_))
         i, j = self.edges_.T
-        found[i, j] = found[j, i] = self.couplings_
-        return found
+        matrix[i, j] = matrix[j, i] = self.couplings_
+        return matrix
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
         if self.edges_.shape[1] != 2 or (self.edges_[:, 0] == self.edges_[:, 1]).any():
-            raise LatentiaError("edges_ are no pairs of columns")
+            raise LatentiaError("edges_ are not pairs of columns")
 
 
 def _correlations(covariance: np.ndarray) -> np.ndarray:
     variances = np.diag(covariance)
-    scale = np.sqrt(np.maximum(variances, _LEAST * np.abs(variances).max()))
-    found = covariance / np.outer(scale, scale)
-    np.fill_diagonal(found, 1.0)
-    return found
+    scale = np.sqrt(np.maximum(variances, _MIN_VARIANCE * np.abs(variances).max()))
+    correlations = covariance / np.outer(scale, scale)
+    np.fill_diagonal(correlations, 1.0)
+    return correlations
 
 
 def _bethe(correlations: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """J_ij = -asinh(2 (C^-1)_ij) / 2."""
+    """Return J_ij = -asinh(2 (C^-1)_ij) / 2."""
     inverse = np.linalg.pinv(correlations, hermitian=True)
     return np.asarray(-np.arcsinh(2 * inverse[edges[:, 0], edges[:, 1]]) / 2)
 
 
-def _matched(
+def _match_correlations(
     couplings: np.ndarray, correlations: np.ndarray, edges: np.ndarray, d: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Couplings whose spins have the correlations along the edges, and how far they may be off, (n_edges,) both: Newton steps.
+    """Return the maximum likelihood couplings by Newton steps, and how far they may be off, (n_edges,) both.
 
-    They are those of the greatest likelihood. Of each step as much is taken as is more than the noise of the spins drawn, which
-    their halves tell, and at most half a unit of a coupling. The first couplings are returned where no others match better.
+    Their spins have the given correlations along the edges. Steps are shortened by the share of them that is noise of the drawn
+    spins, which two halves give, and to at most half a unit of a coupling. The given couplings are returned if no others match
+    better.
     """
     spins = _Spins(edges, d, np.random.default_rng(seed))
-    wanted, found = correlations[edges[:, 0], edges[:, 1]], np.clip(couplings, -_LARGEST, _LARGEST)
-    best, left, least = couplings, np.full(len(couplings), np.inf), np.inf
-    for _ in range(_ROUNDS):
-        mean, spread, noise = spins.products(found)
-        gap = wanted - mean
+    target, current = correlations[edges[:, 0], edges[:, 1]], np.clip(couplings, -_MAX_COUPLING, _MAX_COUPLING)
+    best, error, min_gap = couplings, np.full(len(couplings), np.inf), np.inf
+    for _ in range(_MAX_NEWTON_STEPS):
+        mean, spread, noise = spins.products(current)
+        gap = target - mean
         size = float(gap @ gap)
         step = np.linalg.solve(spread + _RIDGE * np.trace(spread) / len(spread) * np.eye(len(spread)), gap)
         step *= max(0.0, 1 - noise / max(size, np.finfo(float).tiny))
         if not np.isfinite(step).all():
             break
-        if size < least:
-            best, left, least = found, np.abs(step), size
-        if size <= noise or np.abs(step).max() < _STILL:
+        if size < min_gap:
+            best, error, min_gap = current, np.abs(step), size
+        if size <= noise or np.abs(step).max() < _MIN_STEP:
             break
-        found = np.clip(found + step * min(1.0, _FARTHEST / np.abs(step).max()), -_LARGEST, _LARGEST)
-    return best, np.where(np.isfinite(left), left, np.abs(couplings))
+        current = np.clip(current + step * min(1.0, _MAX_STEP / np.abs(step).max()), -_MAX_COUPLING, _MAX_COUPLING)
+    return best, np.where(np.isfinite(error), error, np.abs(couplings))
 
 
 class _Spins:
-    """Spins with given couplings: the list of all states, or rows that Gibbs sampling goes on with."""
+    """Spins with given couplings: the list of all states, or rows of a Gibbs sampler."""
 
     def __init__(self, edges: np.ndarray, d: int, rng: np.random.Generator) -> None:
         self._edges, self._d, self._rng, self._sweeps = edges, d, rng, _SWEEPS
-        if d <= _LISTED:
+        if d <= _MAX_LISTED:
             self._states = 2.0 * ((np.arange(2**d)[:, None] >> np.arange(d)) & 1) - 1
         else:
-            n = int(np.clip(_MOST_PRODUCTS / d**2, _LEAST_DRAWN, _DRAWN))
+            n = int(np.clip(_MAX_PRODUCTS / d**2, _MIN_ROWS, _MAX_ROWS))
             self._states = rng.choice([-1.0, 1.0], (n, d))
 
     def correlations(self, couplings: np.ndarray) -> list[np.ndarray]:
-        """Of two halves of the rows; of all states, if they are listed."""
-        states, weights = self._drawn(couplings)
+        """Return the correlations of two halves of the rows; or of all states, if they are listed."""
+        states, weights = self._draw_states(couplings)
         if weights is not None:
             return [(states.T * weights) @ states]
         half = len(states) // 2
         return [part.T @ part / len(part) for part in (states[:half], states[half:])]
 
     def products(self, couplings: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Mean and covariance of the products of neighbours, and the noise of the mean, a squared norm."""
-        states, weights = self._drawn(couplings)
-        found = states[:, self._edges[:, 0]] * states[:, self._edges[:, 1]]
+        """Return mean and covariance of the products of neighbours, and the noise of the mean, a squared norm."""
+        states, weights = self._draw_states(couplings)
+        products = states[:, self._edges[:, 0]] * states[:, self._edges[:, 1]]
         if weights is not None:
-            mean = weights @ found
-            return mean, (found.T * weights) @ found - np.outer(mean, mean), 0.0
-        mean, half = found.mean(axis=0), len(found) // 2
-        apart = found[:half].mean(axis=0) - found[half:].mean(axis=0)
-        return mean, found.T @ found / len(found) - np.outer(mean, mean), float(apart @ apart) / 4
+            mean = weights @ products
+            return mean, (products.T * weights) @ products - np.outer(mean, mean), 0.0
+        mean, half = products.mean(axis=0), len(products) // 2
+        half_difference = products[:half].mean(axis=0) - products[half:].mean(axis=0)
+        return (
+            mean,
+            products.T @ products / len(products) - np.outer(mean, mean),
+            float(half_difference @ half_difference) / 4,
+        )
 
-    def _drawn(self, couplings: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """States in rows, and their probabilities if all are listed."""
+    def _draw_states(self, couplings: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return states in rows, and their probabilities if all are listed; otherwise continue the sampler."""
         d, states = self._d, self._states
         strengths = np.zeros((d, d))
         strengths[self._edges[:, 0], self._edges[:, 1]] = couplings
         strengths += strengths.T
-        if d <= _LISTED:
+        if d <= _MAX_LISTED:
             energies = np.einsum("si,si->s", states @ strengths, states) / 2
             weights = np.exp(energies - energies.max())
             return states, weights / weights.sum()
@@ -356,17 +361,17 @@ class _Spins:
             for i in range(d):
                 up = self._rng.random(len(states)) < expit(2 * (strengths[i] @ columns))
                 columns[i] = np.where(up, 1.0, -1.0)
-        self._states, self._sweeps = columns.T, _FURTHER
+        self._states, self._sweeps = columns.T, _LATER_SWEEPS
         return self._states, None
 
 
 def _taylor(correlations: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Zero of 2 C_ij - sum_k J_ik C_jk - sum_k J_jk C_ik, over the neighbours k of i and of j."""
+    """Return the zero of 2 C_ij - sum_k J_ik C_jk - sum_k J_jk C_ik, over the neighbours k of i and of j."""
     system = np.zeros((len(edges), len(edges)))
     for row, (i, j) in enumerate(edges):
-        for here, there in ((i, j), (j, i)):
+        for spin, partner in ((i, j), (j, i)):
             for column, (a, b) in enumerate(edges):
-                if here in (a, b):
-                    system[row, column] += correlations[b if a == here else a, there]
-    right = 2 * correlations[edges[:, 0], edges[:, 1]]
-    return np.asarray(np.linalg.lstsq(system, right, rcond=None)[0])
+                if spin in (a, b):
+                    system[row, column] += correlations[b if a == spin else a, partner]
+    target = 2 * correlations[edges[:, 0], edges[:, 1]]
+    return np.asarray(np.linalg.lstsq(system, target, rcond=None)[0])

@@ -1,4 +1,4 @@
-"""Logistic regression on what one view has alone.
+"""Logistic regression on the part that only one view has.
 
 Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`, and P(y = 1 | s1) = 1 / (1 + exp(-beta . s1 - b)),
 with y independent of s2 and s3. The gradient of the likelihood is E[(y - sigma(p)) s1] with p = beta . s1 + b; a polynomial in
@@ -19,24 +19,22 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Choice, Integer
-from .._stages import Fitted
 from .._validation import check_same_rows, classes_of, weighted_mean
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments
 from .views import target_column
 
-_PAPER = (0.5, 0.245, 0.0, -0.014)
+_PAPER_COEFFICIENTS = (0.5, 0.245, 0.0, -0.014)
 _NODES = 40
-_LARGEST = 8.0  # standard deviation of beta . s1 + b beyond which there is no solution
+_MAX_SPREAD = 8.0  # solutions with a larger standard deviation of beta . s1 + b are rejected
 
 
 class _Logistic(NamedTuple):
-    """Coefficients for columns in unit variance, (d_u,), the intercept at the mean, whether the equations were solved, and how
-    often they were evaluated.
-    """
+    """Coefficients (d_u,) for columns of unit variance, the intercept at the mean, and how the solver ended."""
 
     coef: np.ndarray
     intercept: float
@@ -54,7 +52,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     degree : {1, 2, 3}, default=3
         Of the polynomial. The bias falls with the degree, and moments of one order more are needed.
     approximation : {"adaptive", "paper"}, default="adaptive"
-        "adaptive": the polynomial nearest to the logistic function where beta . s1 is normal with the variance that it has.
+        "adaptive": the polynomial nearest to the logistic function for a normal beta . s1 of the learned variance.
         "paper": 0.5 + 0.245 p - 0.014 p^3, up to ``degree``.
     linear_map, method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
@@ -76,7 +74,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         Evaluations of the gradient.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        The kept moments: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the coefficients, columns in unit
         variance, relative to their root mean square.
@@ -117,7 +115,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     classes_: Annotated[np.ndarray, of.symbols("C")]
     n_iter_: Annotated[int, of.count()]
     evidence_: Annotated[Evidence, of.Letters({"K": "V"})]
-    _scale: Annotated[np.ndarray, of.numbers("V", of.LEAST)]
+    _scale: Annotated[np.ndarray, of.numbers("V", of.MIN_MAGNITUDE)]
 
     def __init__(
         self,
@@ -146,7 +144,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
 
     @property
     def scale_(self) -> np.ndarray:
-        """Standard deviations of the columns of U, by which the errors of the evidence are to be read, shape (d_u,)."""
+        """Standard deviations of the columns of U, the units of the errors of the evidence, shape (d_u,)."""
         return self._scale
 
     @fitting
@@ -172,97 +170,97 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         ------
         LatentiaError
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
-            entries are NaN or infinite. Also if y has not two classes.
+            entries are NaN or infinite. Also if y does not have two classes.
         """
         return self._fit(U, V, y, sample_weight=sample_weight)
 
-    def _checked_target(self, y: Any) -> Any:
-        """The classes as 0 and 1."""
+    def _check_target(self, y: Any) -> Any:
+        """Return the classes as 0 and 1."""
         if y is None:
             self.classes_ = np.array([0, 1])
             return None
         column = target_column(y, numbers=False)
-        found = classes_of(column)
-        known = vars(self).get("classes_")  # of rows that were added before
-        if known is None and len(found) != 2:
-            raise LatentiaError(f"y has {len(found)} different values: two classes are needed.")
-        if known is not None and not np.isin(found, known).all():
-            raise LatentiaError(f"y has the values {found}, and the model knows {known}.")
-        self.classes_ = found if known is None else known
+        classes = classes_of(column)
+        known_classes = vars(self).get("classes_")  # from rows that were added before
+        if known_classes is None and len(classes) != 2:
+            raise LatentiaError(f"y has {len(classes)} different values; expected two classes.")
+        if known_classes is not None and not np.isin(classes, known_classes).all():
+            raise LatentiaError(f"y has the values {classes}; the model was fitted on {known_classes}.")
+        self.classes_ = classes if known_classes is None else known_classes
         return (column == self.classes_[1]).astype(float)
 
-    def _learn(self, own: Own) -> _Logistic:
+    def _learn(self, specific: SpecificMoments) -> _Logistic:
         """Solve gradient = 0 for columns in unit variance."""
-        m, found = own.moments, own.found
-        if not 0 < own.mean_y < 1:
-            raise LatentiaError("y has other values than 0 and 1, or only one of them: two classes are needed.")
-        assert found.target is not None
-        covariance, target = found.covariance, found.target * m.scale[m.y][0]
-        third = own.cumulant(3) if self.degree > 1 else None
-        fourth = own.cumulant(4) if self.degree > 2 else None
-        mean_y = float(np.clip(own.mean_y, 1e-9, 1 - 1e-9))
+        m, extraction = specific.moments, specific.extraction
+        if not 0 < specific.mean_y < 1:
+            raise LatentiaError("Expected the values 0 and 1 in y; it has others, or only one of them.")
+        assert extraction.target is not None
+        covariance, target = extraction.covariance, extraction.target * m.scale[m.y][0]
+        third = specific.cumulant(3) if self.degree > 1 else None
+        fourth = specific.cumulant(4) if self.degree > 2 else None
+        mean_y = float(np.clip(specific.mean_y, 1e-9, 1 - 1e-9))
 
         def gradient(parameters: np.ndarray) -> np.ndarray:
-            beta, at = parameters[:-1], parameters[-1]
+            beta, center = parameters[:-1], parameters[-1]
             spread = float(np.sqrt(max(beta @ covariance @ beta, 1e-12)))
-            c = _polynomial(self.degree, self.approximation, at, spread)
+            coefficients = _polynomial(self.degree, self.approximation, center, spread)
             images = covariance @ beta
-            expected, mean = c[1] * images, c[0]
+            expected, mean = coefficients[1] * images, coefficients[0]
             if third is not None:
-                expected = expected + c[2] * third @ beta @ beta
-                mean += c[2] * spread**2
+                expected = expected + coefficients[2] * third @ beta @ beta
+                mean += coefficients[2] * spread**2
             if fourth is not None:
-                expected = expected + c[3] * (fourth @ beta @ beta @ beta + 3 * spread**2 * images)
-                mean += c[3] * float(third @ beta @ beta @ beta) if third is not None else 0.0
+                expected = expected + coefficients[3] * (fourth @ beta @ beta @ beta + 3 * spread**2 * images)
+                mean += coefficients[3] * float(third @ beta @ beta @ beta) if third is not None else 0.0
             return np.append(target - expected, mean_y - mean)
 
         slope = max(mean_y * (1 - mean_y), 1e-9)
         start = np.append(np.linalg.solve(covariance, target) / slope, np.log(mean_y / (1 - mean_y)))
         answer = root(gradient, start, method="hybr", options={"maxfev": 200 * len(start)})
         beta = answer.x[:-1]
-        solved = bool(answer.success) and float(beta @ covariance @ beta) < _LARGEST**2
+        solved = bool(answer.success) and float(beta @ covariance @ beta) < _MAX_SPREAD**2
         if not solved:
             return _Logistic(start[:-1], float(start[-1]), False, int(answer.nfev))
         return _Logistic(beta, float(answer.x[-1]), True, int(answer.nfev))
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: _Logistic = fitted.model
-        own: Own = fitted.found
-        self._scale = own.scale
-        self.coef_ = (learned.coef / own.scale)[None, :]
-        self.intercept_ = np.array([learned.intercept - own.mean_u @ self.coef_[0]])
+        specific: SpecificMoments = fitted.recovered
+        self._scale = specific.scale
+        self.coef_ = (learned.coef / specific.scale)[None, :]
+        self.intercept_ = np.array([learned.intercept - specific.mean_u @ self.coef_[0]])
         self.n_iter_ = learned.n_evaluations
         if not learned.solved:
             warn(
-                f"The polynomial of degree {self.degree} has no solution: the coefficients are those of degree 1. The classes "
-                "may be too well separated for it.",
+                f"The equations of degree {self.degree} have no solution: the coefficients are those of degree 1. The classes "
+                "may be too well separated.",
                 EvidenceWarning,
             )
 
-    def _more_checks(self, learned: _Logistic, own: Own) -> list[Check]:
-        """Whether the equations were solved: otherwise the coefficients have a bias that parts of the data share."""
+    def _more_checks(self, answer: _Logistic, specific: SpecificMoments) -> list[Check]:
+        """Check that the equations were solved: otherwise the coefficients have a bias that parts of the data share."""
         return [
             Check(
-                "equations solved", "1 if they are", float(learned.solved), at_least(1.0),
-                f"Whether the polynomial of degree {self.degree} has a solution. Without one the coefficients are those of "
+                "equations solved", "1 if they are", float(answer.solved), at_least(1.0),
+                f"One if the equations of degree {self.degree} have a solution. Without one the coefficients are those of "
                 "degree 1, which are too small where classes are well separated.",
                 "section 4.2", "veto",
                 "The classes are too well separated for a polynomial: use logistic regression with V as covariates.",
             )
         ]  # fmt: skip
 
-    def _apart(self, learned: _Logistic, other: _Logistic) -> np.ndarray:
-        size = max(float(np.sqrt(np.mean(learned.coef**2))), np.finfo(float).tiny)
-        return np.abs(learned.coef - other.coef) / size
+    def _compare(self, answer: _Logistic, reference: _Logistic) -> np.ndarray:
+        size = max(float(np.sqrt(np.mean(answer.coef**2))), np.finfo(float).tiny)
+        return np.abs(answer.coef - reference.coef) / size
 
-    def _component_numbers(self, learned: _Logistic) -> list[np.ndarray]:
-        """All coefficients together, of each."""
-        return [learned.coef] * len(learned.coef)
+    def _component_numbers(self, answer: _Logistic) -> list[np.ndarray]:
+        """Return all coefficients for each of them: they are compared as one vector."""
+        return [answer.coef] * len(answer.coef)
 
-    def _distances(self, other: ContrastiveLogisticRegression) -> np.ndarray:
-        mine, others = (_Logistic(one.coef_[0] * self._scale, 0.0, True) for one in (self, other))
-        return self._apart(mine, others)
+    def _distances(self, reference: ContrastiveLogisticRegression) -> np.ndarray:
+        answer, reference_answer = (_Logistic(model.coef_[0] * self._scale, 0.0, True) for model in (self, reference))
+        return self._compare(answer, reference_answer)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -286,7 +284,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         LatentiaError
             If a view has another number of columns than in the fit, or NaN.
         """
-        return self._own_rows(U, V) @ self.coef_[0] + self.intercept_[0]
+        return self._estimate_specific_rows(U, V) @ self.coef_[0] + self.intercept_[0]
 
     @fitted
     def predict_proba(self, U: Any, V: Any = None) -> np.ndarray:
@@ -324,7 +322,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         return self.classes_[(self.decision_function(U, V) > 0).astype(int)]
 
     def score(self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None) -> float:
-        """Return the share of rows whose class `predict` finds.
+        """Return the share of rows for which `predict` is right.
 
         Parameters
         ----------
@@ -342,23 +340,23 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         float
         """
         true = target_column(y, numbers=False)
-        found = self.predict(U, V)
-        check_same_rows(U=len(found), y=len(true))
-        return weighted_mean(found == true, sample_weight)
+        predicted = self.predict(U, V)
+        check_same_rows(U=len(predicted), y=len(true))
+        return weighted_mean(predicted == true, sample_weight)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
         if len(self.coef_) != 1 or len(self.intercept_) != 1 or len(self.classes_) != 2:
-            raise LatentiaError("there must be two classes, and one intercept")
+            raise LatentiaError("expected two classes and one intercept")
 
 
-def _polynomial(degree: int, approximation: str, at: float, spread: float) -> np.ndarray:
-    """Coefficients c_0, ..., c_3 of a polynomial in p - at that stands for the logistic function of p."""
+def _polynomial(degree: int, approximation: str, center: float, spread: float) -> np.ndarray:
+    """Return coefficients c_0, ..., c_3 of a polynomial in p - center that approximates the logistic function of p."""
     if approximation == "paper":
-        shifted = Polynomial(_PAPER[: degree + 1])(Polynomial([at, 1.0])).coef
+        shifted = Polynomial(_PAPER_COEFFICIENTS[: degree + 1])(Polynomial([center, 1.0])).coef
         return np.pad(shifted, (0, 4 - len(shifted)))
     nodes, weights = hermegauss(_NODES)
     powers = nodes[:, None] ** np.arange(degree + 1)
-    values = expit(at + spread * nodes)
-    fitted_ = np.linalg.solve((powers.T * weights) @ powers, (powers.T * weights) @ values)
-    return np.pad(fitted_ / spread ** np.arange(degree + 1), (0, 3 - degree))
+    values = expit(center + spread * nodes)
+    coefficients = np.linalg.solve((powers.T * weights) @ powers, (powers.T * weights) @ values)
+    return np.pad(coefficients / spread ** np.arange(degree + 1), (0, 3 - degree))

@@ -1,4 +1,4 @@
-"""A mixture of spherical Gaussians in what one view has alone.
+"""A mixture of spherical Gaussians in the part that only one view has.
 
 Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`, and s1 is drawn from component k with probability
 w_k, from N(mu_k, sigma^2 I). About the mean, with nu_k = mu_k - sum_l w_l mu_l,
@@ -21,23 +21,21 @@ from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Integer, Seed
-from .._stages import Fitted
 from .._validation import weighted_mean
-from ..evidence import Check, Reading, above, at_most, separation_limit
+from ..evidence import Check, ComponentView, above, at_most, separation_limit
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ..likelihood import normalised
 from ..moments import ColumnSpan
 from ..tensor import apply_to_modes, decompose
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments, measure_group_misfit
 from .views import two_views
 
-_LEAST = 1e-6  # share of the variance that a direction of the means has at least
-
-
-_MOST_COMPARED = 12  # directions of the means whose cumulants are compared
-_MOST_LEFT, _MOST_LEFT_BY_LEAST_SQUARES = 3.0, 10.0  # of third cumulants; least squares has a bias
+_MIN_SHARE = 1e-6  # least share of the variance along a direction of the means
+_MAX_DIRECTIONS = 12  # cumulants are compared along so many directions of the means
+_MAX_RESIDUAL, _MAX_RESIDUAL_LEAST_SQUARES = 3.0, 10.0  # limits for third cumulants; least squares has a bias
 
 
 class _Mixture(NamedTuple):
@@ -49,7 +47,7 @@ class _Mixture(NamedTuple):
 
 
 class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
-    """Clusters in U that are not due to what U shares with V.
+    """Clusters in U that are not due to the part that U shares with V.
 
     Choose it in place of scikit-learn's `GaussianMixture` where a disturbance in U has clusters of its own, and V, of the same
     rows, sees it through an unknown linear map.
@@ -74,13 +72,13 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
     Attributes
     ----------
     means_ : ndarray of shape (K, d_u)
-        In order of decreasing weight. The mean of all is that of U: how it is divided between s1 and s2 the data does not say.
+        In order of decreasing weight. Their mean is that of U: the data does not tell how much of it belongs to s1.
     weights_ : ndarray of shape (K,)
     variance_ : float
         sigma^2, of every feature and component.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        The kept moments: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are distances of the means to true ones,
         in the units of the data.
@@ -167,18 +165,18 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         """
         return self._fit(U, V, sample_weight=sample_weight)
 
-    def _learn(self, own: Own) -> _Mixture:
-        """Whiten the means' part of cov(s1), and decompose the third cumulant with a constant appended."""
-        d, k = own.moments.widths[0], self.n_components
+    def _learn(self, specific: SpecificMoments) -> _Mixture:
+        """Whiten the part of cov(s1) that belongs to the means, and decompose the third cumulant with a constant appended."""
+        d, k = specific.moments.widths[0], self.n_components
         if k > d:
             raise LatentiaError(
                 f"{d} features support at most {d} components.", at_most=d, parameter="n_components", value=k
             )
-        values, vectors = np.linalg.eigh(own.covariance)
+        values, vectors = np.linalg.eigh(specific.covariance)
         values, vectors = values[::-1], vectors[:, ::-1]
-        least = _LEAST * float(np.abs(values).max())
-        variance = max(float(values[k - 1 :].mean()), least)
-        signal = np.maximum(values[: k - 1] - variance, least)
+        min_variance = _MIN_SHARE * float(np.abs(values).max())
+        variance = max(float(values[k - 1 :].mean()), min_variance)
+        signal = np.maximum(values[: k - 1] - variance, min_variance)
         scales = np.sqrt(signal)
         whitening = vectors[:, : k - 1] / scales
         tensor = np.zeros((k, k, k))
@@ -186,7 +184,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         for i in range(k - 1):
             tensor[i, i, -1] = tensor[i, -1, i] = tensor[-1, i, i] = 1.0
         if k > 1:
-            tensor[:-1, :-1, :-1] = apply_to_modes(own.cumulant(3), whitening * own.scale[:, None])
+            tensor[:-1, :-1, :-1] = apply_to_modes(specific.cumulant(3), whitening * specific.scale[:, None])
         eigenvalues, v, _ = decompose(tensor, k, self._seed)
         roots = np.clip(v[:, -1], 0.3 / eigenvalues, 3 / eigenvalues)
         means = (v[:, :-1] / roots[:, None] * scales) @ vectors[:, : k - 1].T
@@ -194,102 +192,108 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         order = np.argsort(-weights, kind="stable")
         return _Mixture(means[order], weights[order], variance)
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: _Mixture = fitted.model
-        own: Own = fitted.found
-        m, d = own.moments, own.moments.n_views
-        self.means_, self.weights_, self.variance_ = learned.means + own.mean_u, learned.weights, learned.variance
+        specific: SpecificMoments = fitted.recovered
+        m, d = specific.moments, specific.moments.n_views
+        self.means_, self.weights_, self.variance_ = learned.means + specific.mean_u, learned.weights, learned.variance
         # Given a component, both views are taken to be Gaussian about their means.
-        within = own.found.sums.covariance[:d, :d] * np.outer(m.scale[:d], m.scale[:d])
+        within = specific.extraction.sums.covariance[:d, :d] * np.outer(m.scale[:d], m.scale[:d])
         within[m.u, m.u] -= (learned.means.T * learned.weights) @ learned.means
         values, vectors = np.linalg.eigh(within)
-        self._within_root = vectors / np.sqrt(np.maximum(values, _LEAST * values[-1]))
+        self._within_root = vectors / np.sqrt(np.maximum(values, _MIN_SHARE * values[-1]))
 
-    def _apart(self, learned: _Mixture, other: _Mixture) -> np.ndarray:
-        return cdist(learned.means, other.means).min(axis=1)
+    def _compare(self, answer: _Mixture, reference: _Mixture) -> np.ndarray:
+        return cdist(answer.means, reference.means).min(axis=1)
 
-    def _accuracy(self, learned: _Mixture) -> float:
-        spread = float(np.sqrt(max(learned.variance, np.finfo(float).tiny)))
-        return separation_limit(learned.means, "euclidean") if len(learned.means) > 1 else spread
+    def _accuracy(self, answer: _Mixture) -> float:
+        spread = float(np.sqrt(max(answer.variance, np.finfo(float).tiny)))
+        return separation_limit(answer.means, "euclidean") if len(answer.means) > 1 else spread
 
-    def _more_checks(self, learned: _Mixture, own: Own) -> list[Check]:
-        """Whether the mixture says more of cumulants than one Gaussian does, and whether its components are round."""
+    def _more_checks(self, answer: _Mixture, specific: SpecificMoments) -> list[Check]:
+        """Check that the mixture explains more of the cumulants than one Gaussian, and that its components are round."""
         return [
-            *self._against_one_component(learned, own), *self._explained(learned, own), *self._roundness(learned, own),
-        ]  # fmt: skip
+            *self._single_component_checks(answer, specific),
+            *self._cumulant_checks(answer, specific),
+            *self._roundness_checks(answer, specific),
+        ]
 
-    def _explained(self, learned: _Mixture, own: Own) -> list[Check]:
-        """Whether the components say all of the third cumulants of s1, along its leading directions."""
-        values, vectors = np.linalg.eigh(own.covariance)
-        basis = (vectors / np.sqrt(np.maximum(values, _LEAST * np.abs(values).max())))[:, ::-1][:, :_MOST_COMPARED]
-        found = own.of_groups(basis, 3)
-        assert found is not None
-        left = found.mean(axis=0) - cumulant_of_points(learned.means @ basis, learned.weights, 3)
-        noise = float(found.var(axis=0, ddof=1).sum()) / len(found)
-        limit = _MOST_LEFT if own.found.map.choice.unbiased else _MOST_LEFT_BY_LEAST_SQUARES
+    def _cumulant_checks(self, answer: _Mixture, specific: SpecificMoments) -> list[Check]:
+        """Check that the components explain the third cumulants of s1, along its leading directions."""
+        values, vectors = np.linalg.eigh(specific.covariance)
+        basis = (vectors / np.sqrt(np.maximum(values, _MIN_SHARE * np.abs(values).max())))[:, ::-1][:, :_MAX_DIRECTIONS]
+        group_cumulants = specific.group_cumulants(basis, 3)
+        assert group_cumulants is not None
+        residual = group_cumulants.mean(axis=0) - cumulant_of_points(answer.means @ basis, answer.weights, 3)
+        noise = float(group_cumulants.var(axis=0, ddof=1).sum()) / len(group_cumulants)
+        limit = _MAX_RESIDUAL if specific.extraction.map.choice.is_unbiased else _MAX_RESIDUAL_LEAST_SQUARES
         return [
             Check(
-                "third cumulants explained", "|R|^2 / |N|^2", float((left**2).sum()) / max(noise, np.finfo(float).tiny),
+                "third cumulants explained", "|R|^2 / |N|^2", float((residual**2).sum()) / max(noise, np.finfo(float).tiny),
                 at_most(limit, "1 for noise"),
                 "Third cumulants of s1 that the components do not explain, relative to noise. Above the limit some "
-                "components stand for several.",
+                "components merge several.",
                 "the model", "caution", "There may be more components than these: compare with larger numbers.",
             )
         ]  # fmt: skip
 
-    def _against_one_component(self, learned: _Mixture, own: Own) -> list[Check]:
-        """One Gaussian has no such cumulants; those of the mixture are compared with what four groups of rows say of them."""
-        if len(learned.means) < 2:
+    def _single_component_checks(self, answer: _Mixture, specific: SpecificMoments) -> list[Check]:
+        """Check that the mixture's cumulants, which one Gaussian does not have, fit those of four groups of rows."""
+        if len(answer.means) < 2:
             return []
-        _, sizes, vectors = np.linalg.svd(np.sqrt(learned.weights)[:, None] * learned.means, full_matrices=False)
-        kept = min(int((sizes > np.sqrt(_LEAST) * sizes[0]).sum()), len(learned.means) - 1, _MOST_COMPARED)
-        basis = vectors[:kept].T / sizes[:kept]
-        points = learned.means @ basis
+        _, sizes, vectors = np.linalg.svd(np.sqrt(answer.weights)[:, None] * answer.means, full_matrices=False)
+        rank = min(int((sizes > np.sqrt(_MIN_SHARE) * sizes[0]).sum()), len(answer.means) - 1, _MAX_DIRECTIONS)
+        basis = vectors[:rank].T / sizes[:rank]
+        points = answer.means @ basis
         gain = 0.0
         for order in (3, 4):
-            found = own.of_groups(basis, order)
-            if found is not None:
-                said = cumulant_of_points(points, learned.weights, order)
-                noise = float(found.var(axis=0, ddof=1).mean()) / len(found)
-                mean = found.mean(axis=0)
-                gain += float(2 * (mean * said).sum() - (said**2).sum()) / max(noise, np.finfo(float).tiny) / 2
-        penalty = 0.5 * (len(learned.means) - 1) * (kept + 1) * np.log(own.found.sums.n)
+            group_cumulants = specific.group_cumulants(basis, order)
+            if group_cumulants is not None:
+                predicted = cumulant_of_points(points, answer.weights, order)
+                noise = float(group_cumulants.var(axis=0, ddof=1).mean()) / len(group_cumulants)
+                mean = group_cumulants.mean(axis=0)
+                gain += (
+                    float(2 * (mean * predicted).sum() - (predicted**2).sum()) / max(noise, np.finfo(float).tiny) / 2
+                )
+        penalty = 0.5 * (len(answer.means) - 1) * (rank + 1) * np.log(specific.extraction.sums.n)
         return [
             Check(
                 "better than one component", "nats, of cumulants", gain - penalty, above(0),
                 "Gain of the mixture over one Gaussian on the third and fourth cumulants of s1, less a penalty "
                 "for its parameters.",
                 "not in the paper", "veto",
-                "One Gaussian says as much of s1 as these components: there are no clusters to be found.",
+                "One Gaussian explains s1 as well as these components: there are no clusters.",
             )
         ]  # fmt: skip
 
-    def _roundness(self, learned: _Mixture, own: Own) -> list[Check]:
-        """Whether cov(s1) is the same in all directions beside those of the means."""
-        d, k = own.moments.widths[0], len(learned.means)
-        if not own.found.map.choice.unbiased or k >= d:
+    def _roundness_checks(self, answer: _Mixture, specific: SpecificMoments) -> list[Check]:
+        """Check that cov(s1) is equal in all directions orthogonal to the means."""
+        d, k = specific.moments.widths[0], len(answer.means)
+        if not specific.extraction.map.choice.is_unbiased or k >= d:
             return []
-        beside = np.linalg.eigh(own.covariance)[1][:, : d - k + 1]
-        found = [beside.T @ one.covariance @ beside for one in (own, *own.without())]
-        found = [one - np.trace(one) / len(one) * np.eye(len(one)) for one in found]
-        upper = np.triu_indices(len(found[0]))
-        misfit = misfit_of_parts(found[0][upper], [one[upper] for one in found[1:]])
+        complement = np.linalg.eigh(specific.covariance)[1][:, : d - k + 1]
+        covariances = [
+            complement.T @ matrix.covariance @ complement for matrix in (specific, *specific.leave_out_groups())
+        ]
+        covariances = [matrix - np.trace(matrix) / len(matrix) * np.eye(len(matrix)) for matrix in covariances]
+        upper = np.triu_indices(len(covariances[0]))
+        misfit = measure_group_misfit(covariances[0][upper], [matrix[upper] for matrix in covariances[1:]])
         return [
             Check(
-                "round components", "|cov(s1) - sigma^2 I|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
+                "round components", "|cov(s1) - sigma^2 I|^2 / |N|^2", misfit.ratio, at_most(misfit.noise_limit, "1 for noise"),
                 "How unequal the variances of s1 are in directions without means, against noise.",
                 "the model", "caution",
-                "Components are longer in some directions, or there are more of them: compare with more components.",
+                "Components are elongated, or there are more of them: compare with more components.",
             )
         ]  # fmt: skip
 
-    def _reading(self, fitted: Fitted) -> Reading:
-        """Probabilities of the components of rows."""
-        return Reading(self.predict_proba(fitted.some).T)
+    def _component_view(self, fitted: Fitted) -> ComponentView:
+        """Return probabilities of the components of rows."""
+        return ComponentView(self.predict_proba(fitted.comparison_rows).T)
 
-    def _distances(self, other: ContrastiveGaussianMixture) -> np.ndarray:
-        return cdist(self.means_, other.means_).min(axis=1)
+    def _distances(self, reference: ContrastiveGaussianMixture) -> np.ndarray:
+        return cdist(self.means_, reference.means_).min(axis=1)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -315,7 +319,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         LatentiaError
             If a view has another number of columns than in the fit, or NaN.
         """
-        return self._of_components(U, V)[0]
+        return self._component_probabilities(U, V)[0]
 
     @fitted
     def score(self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None) -> float:
@@ -337,28 +341,30 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         -------
         float
         """
-        return weighted_mean(self._of_components(U, V)[1], sample_weight)
+        return weighted_mean(self._component_probabilities(U, V)[1], sample_weight)
 
-    def _of_components(self, U: Any, V: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities of the components (n_rows, K), and the log-densities of rows (n_rows,)."""
+    def _component_probabilities(self, U: Any, V: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return probabilities of the components (n_rows, K), and the log-densities of rows (n_rows,)."""
         tables: list[Any]
-        span = vars(self).get("_span") or ColumnSpan.whole(self.n_features_in_ + self.n_features_v_)
+        span = vars(self).get("_span") or ColumnSpan.all_columns(self.n_features_in_ + self.n_features_v_)
         if V is None and not hasattr(U, "shapes"):
-            span = span.before(self.n_features_in_)
+            span = span.take_first(self.n_features_in_)
             root = np.eye(len(span.kept)) / np.sqrt(max(self.variance_, np.finfo(float).tiny))
-            tables, means = [self._own_rows(U, None)], self.means_
+            tables, means = [self._estimate_specific_rows(U, None)], self.means_
         else:
             root = self._within_root
             tables = [np.hstack(block[:2]) for block in two_views(self, U, V, reset=False)]
             means = np.hstack([self.means_, np.tile(self._mean_v, (len(self.means_), 1))])
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
         volume = np.linalg.slogdet(root)[1] - len(root) / 2 * np.log(2 * np.pi)
-        found = []
+        pieces = []
         means = span.select(means)
         for table in tables:
             joint = log_weights + volume - cdist(span.select(table) @ root, means @ root, "sqeuclidean") / 2
-            found.append(normalised(joint, self.weights_))
-        return np.vstack([own for own, _ in found]), np.concatenate([densities for _, densities in found])
+            pieces.append(normalised(joint, self.weights_))
+        return np.vstack([probabilities for probabilities, _ in pieces]), np.concatenate(
+            [densities for _, densities in pieces]
+        )
 
     @fitted
     def predict(self, U: Any, V: Any = None) -> np.ndarray:
@@ -377,9 +383,9 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         """
         return self.predict_proba(U, V).argmax(axis=1)
 
-    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
-        super()._widen_views(of_u, of_v)
-        self.means_ = of_u.points(self.means_)
+    def _widen_views(self, span_u: ColumnSpan, span_v: ColumnSpan) -> None:
+        super()._widen_views(span_u, span_v)
+        self.means_ = span_u.points(self.means_)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
@@ -388,12 +394,12 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
 
 
 def cumulant_of_points(points: np.ndarray, weights: np.ndarray, order: int) -> np.ndarray:
-    """Third cumulant of weighted points (K, q) whose mean is zero; or fourth, if their covariance is the identity too."""
+    """Return the third cumulant of weighted points (K, q) of mean zero; or the fourth, if their covariance is the identity."""
     modes = "abcd"[:order]
     terms = ",".join("k" + mode for mode in modes)
-    found = np.einsum(f"k,{terms}->{modes}", weights, *[points] * order, optimize=True)
+    cumulant = np.einsum(f"k,{terms}->{modes}", weights, *[points] * order, optimize=True)
     if order == 4:
         eye = np.eye(points.shape[1])
         for pairs in ("ab,cd", "ac,bd", "ad,bc"):
-            found = found - np.einsum(f"{pairs}->abcd", eye, eye)
-    return np.asarray(found)
+            cumulant = cumulant - np.einsum(f"{pairs}->abcd", eye, eye)
+    return np.asarray(cumulant)

@@ -1,7 +1,6 @@
-"""Principal components of what one view has alone.
+"""Principal components of the part that only one view has.
 
-Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`; cov(s1) is what is left of cov(u) without the
-shared part.
+Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`; cov(s1) is cov(u) without the shared part.
 
 Source: R. Ge and J. Zou, Rich component analysis, 2015, section 4.1.
 """
@@ -14,13 +13,13 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Integer, OrNone
-from .._stages import Fitted
-from ..evidence import Reading
+from ..evidence import ComponentView
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ..moments import ColumnSpan
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, ViewsTransformer
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments, ViewsTransformer
 from .views import view_table
 
 
@@ -33,9 +32,9 @@ class _Axes(NamedTuple):
 
 
 class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, ContrastiveEstimator):
-    """Directions of large variance in U that are not due to what U shares with V.
+    """Directions of large variance in U that are not due to the part that U shares with V.
 
-    Choose it in place of scikit-learn's `PCA` where a second table of the same rows sees a disturbance that is in U as well.
+    Choose it in place of scikit-learn's `PCA` where a second table of the same rows sees a disturbance that is also in U.
     (Contrastive PCA by Abid et al. 2018 compares two sets of rows with the same columns; here two sets of columns are
     compared.)
 
@@ -68,7 +67,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
         Eigenvalues of cov(u), as PCA of U alone has them.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        The kept moments: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are the sines of the angles between directions and
         true ones.
@@ -97,7 +96,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
     _compared = ("components_",)
     _factors = ("components_",)
     _nouns = ("direction", "directions", "variance")
-    _farthest: ClassVar[float] = 1.0
+    _max_distance: ClassVar[float] = 1.0
     _symbol: ClassVar[str] = "mean sine of angle"
     _unit: ClassVar[str] = "as sine of the angle to the true one"
     components_: Annotated[np.ndarray, of.numbers("K V")]
@@ -154,47 +153,49 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
         """
         return self._fit(U, V, sample_weight=sample_weight)
 
-    def _learn(self, own: Own) -> _Axes:
-        d = own.moments.widths[0]
+    def _learn(self, specific: SpecificMoments) -> _Axes:
+        d = specific.moments.widths[0]
         size = d if self.n_components is None else int(self.n_components)
         if size > d:
             raise LatentiaError(
                 f"{d} features support at most {d} components.", at_most=d, parameter="n_components", value=size
             )
-        values, vectors = np.linalg.eigh(own.covariance)
+        values, vectors = np.linalg.eigh(specific.covariance)
         directions = vectors[:, ::-1].T
         signs = np.sign(directions[np.arange(d), np.abs(directions).argmax(axis=1)])
         return _Axes(values[::-1][:size], (directions * signs[:, None])[:size], float(values.sum()))
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: _Axes = fitted.model
-        own: Own = fitted.found
+        specific: SpecificMoments = fitted.recovered
         self.explained_variance_, self.components_ = learned.variances, learned.directions
         self.n_components_ = len(learned.directions)
         self.explained_variance_ratio_ = learned.variances / max(learned.total, np.finfo(float).tiny)
-        of_u = own.found.sums.covariance[own.moments.u, own.moments.u] * np.outer(own.scale, own.scale)
-        self.naive_variance_ = np.linalg.eigvalsh(of_u)[::-1]
+        covariance_u = specific.extraction.sums.covariance[specific.moments.u, specific.moments.u] * np.outer(
+            specific.scale, specific.scale
+        )
+        self.naive_variance_ = np.linalg.eigvalsh(covariance_u)[::-1]
         self._n_features_out = len(learned.directions)
 
-    def _apart(self, learned: _Axes, other: _Axes) -> np.ndarray:
-        cosines = np.abs(np.einsum("kd,kd->k", learned.directions, other.directions))
+    def _compare(self, answer: _Axes, reference: _Axes) -> np.ndarray:
+        cosines = np.abs(np.einsum("kd,kd->k", answer.directions, reference.directions))
         return np.sqrt(np.clip(1 - cosines**2, 0, None))
 
-    def _reading(self, fitted: Fitted) -> Reading:
-        """Coordinates of rows along the directions."""
-        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
+    def _component_view(self, fitted: Fitted) -> ComponentView:
+        """Return coordinates of rows along the directions."""
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
-    def _distances(self, other: ContrastivePCA) -> np.ndarray:
-        mine, others = (_Axes(np.empty(0), one.components_, 1.0) for one in (self, other))
-        return self._apart(mine, others)
+    def _distances(self, reference: ContrastivePCA) -> np.ndarray:
+        answer, reference_answer = (_Axes(np.empty(0), model.components_, 1.0) for model in (self, reference))
+        return self._compare(answer, reference_answer)
 
     def _shares(self) -> np.ndarray:
         return np.clip(self.explained_variance_ratio_, 0.0, 1.0)
 
-    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
-        super()._widen_views(of_u, of_v)
-        self.naive_variance_ = np.append(self.naive_variance_, np.zeros(len(of_u.left_out)))
+    def _widen_views(self, span_u: ColumnSpan, span_v: ColumnSpan) -> None:
+        super()._widen_views(span_u, span_v)
+        self.naive_variance_ = np.append(self.naive_variance_, np.zeros(len(span_u.dependent_columns)))
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -220,7 +221,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
         LatentiaError
             If a view has another number of columns than in the fit, or NaN.
         """
-        return (self._own_rows(U, V) - self.mean_) @ self.components_.T
+        return (self._estimate_specific_rows(U, V) - self.mean_) @ self.components_.T
 
     @fitted
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -237,5 +238,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
         """
         table = view_table(X, "X")
         if table.shape[1] != len(self.components_):
-            raise LatentiaError(f"X has {table.shape[1]} columns and the model {len(self.components_)} components.")
+            raise LatentiaError(
+                f"X has {table.shape[1]} columns; expected {len(self.components_)}, one for each component."
+            )
         return table @ self.components_ + self.mean_

@@ -1,4 +1,4 @@
-"""Regression on what one view has alone.
+"""Regression on the part that only one view has.
 
 Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`, and y = beta . s1 + intercept + noise, independent
 of s2 and s3. Then cov(s1) beta = cov(s1, y) = cov(u, y).
@@ -17,13 +17,13 @@ from sklearn.linear_model import Lasso
 from sklearn.metrics import r2_score
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Choice, Number, OrNone
-from .._stages import Fitted
 from .._validation import check_same_rows
 from ..evidence import Evidence, PartErrors
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, of_target
-from ._weak import Told
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments, measure_target_misfit
+from ._weak import ShrunkRegression
 from .views import target_column
 
 
@@ -31,13 +31,13 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     """Linear regression on U without the part that it shares with V.
 
     A disturbance s2 in U weakens and mixes its coefficients. V, of the same rows, sees s2 through an unknown linear map, and
-    perhaps something of its own. Putting V beside U as covariates removes only what V predicts of s2 linearly; here the rest is
+    perhaps a part s3 of its own. V as covariates removes only the part of s2 that V predicts linearly; here the remainder is
     removed as well, where s2 is not Gaussian.
 
     Parameters
     ----------
     penalty : {None, "l1", "l2"}, default=None
-        Of (1/2) E (y - beta . s1)^2 + alpha |beta|_1, or + (alpha / 2) |beta|_2^2, in the units of the data.
+        Minimises (1/2) E (y - beta . s1)^2 + alpha |beta|_1, or + (alpha / 2) |beta|_2^2, in the units of the data.
     alpha : float, default=0.1
         The penalty's weight.
     linear_map, method, order, n_shared : see `ContrastiveComponents`
@@ -58,10 +58,10 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     covariates_coef_ : ndarray of shape (d_u,)
         Coefficients of U in the regression on U and V, the simple remedy; without ``penalty``.
     naive_coef_ : ndarray of shape (d_u,)
-        Those of the regression on U alone.
+        Coefficients of the regression on U alone.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        The kept moments: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the coefficients, columns in unit
         variance, relative to their root mean square.
@@ -73,10 +73,10 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     Differences from the paper, besides those of `ContrastiveComponents`:
 
     1. cov(s1, y) is cov(u, y) less the regression of u on v, whose covariance with y is noise.
-    2. Where cov(s1) has so little variance in a direction that the moments do not tell it from none, dividing by it would let
-       the coefficients explode. They are the best linear estimate given the error bars of cov(s1): it shrinks towards the
-       coefficients with V as covariates, and the expected errors include this; ``method="eq2"`` divides. A penalty is
-       added to the cov(s1) that stands for this estimate, so that alpha = 0 is no penalty.
+    2. In directions where the variance of s1 may be zero, dividing by it would let the coefficients explode. They are the best
+       linear estimate given the error bars of cov(s1): it shrinks towards the coefficients with V as covariates, and the
+       expected errors include this; ``method="eq2"`` divides. A penalty is added to the matrix that stands in for cov(s1), so
+       that alpha = 0 is no penalty.
 
     References
     ----------
@@ -104,7 +104,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     naive_coef_: Annotated[np.ndarray, of.numbers("V")]
     intercept_: Annotated[float, of.number()]
     evidence_: Annotated[Evidence, of.Letters({"K": "V"})]
-    _scale: Annotated[np.ndarray, of.numbers("V", of.LEAST)]
+    _scale: Annotated[np.ndarray, of.numbers("V", of.MIN_MAGNITUDE)]
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
 
     @property
     def scale_(self) -> np.ndarray:
-        """Standard deviations of the columns of U, by which the errors of the evidence are to be read, shape (d_u,)."""
+        """Standard deviations of the columns of U, the units of the errors of the evidence, shape (d_u,)."""
         return self._scale
 
     @fitting
@@ -162,58 +162,65 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         """
         return self._fit(U, V, y, sample_weight=sample_weight)
 
-    def _learn(self, own: Own) -> np.ndarray:
-        """Coefficients for columns in unit variance."""
-        covariance, target = _divisor(own), own.target
+    def _learn(self, specific: SpecificMoments) -> np.ndarray:
+        """Learn coefficients for columns in unit variance."""
+        covariance, target = _regression_covariance(specific), specific.target
         if self.penalty == "l2":
             covariance = covariance + self.alpha * np.eye(len(covariance))
         if self.penalty == "l1" and self.alpha:
-            return _lasso(covariance, target, self.alpha) * own.scale
-        return np.asarray(np.linalg.lstsq(covariance, target, rcond=None)[0]) * own.scale
+            return _lasso(covariance, target, self.alpha) * specific.scale
+        return np.asarray(np.linalg.lstsq(covariance, target, rcond=None)[0]) * specific.scale
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: np.ndarray = fitted.model
-        own: Own = fitted.found
-        m, s = own.moments, own.found.sums.covariance
-        self._scale = own.scale
-        self.coef_ = learned / own.scale
-        self.intercept_ = own.mean_y - float(own.mean_u @ self.coef_)
-        of_y = m.scale[m.y][0]
-        both = slice(0, m.n_views)
-        self.covariates_coef_ = np.linalg.solve(s[both, both], s[both, m.y][:, 0])[m.u] * of_y / own.scale
-        self.naive_coef_ = np.linalg.solve(s[m.u, m.u], s[m.u, m.y][:, 0]) * of_y / own.scale
+        specific: SpecificMoments = fitted.recovered
+        m, s = specific.moments, specific.extraction.sums.covariance
+        self._scale = specific.scale
+        self.coef_ = learned / specific.scale
+        self.intercept_ = specific.mean_y - float(specific.mean_u @ self.coef_)
+        scale_y = m.scale[m.y][0]
+        views = slice(0, m.n_views)
+        self.covariates_coef_ = np.linalg.solve(s[views, views], s[views, m.y][:, 0])[m.u] * scale_y / specific.scale
+        self.naive_coef_ = np.linalg.solve(s[m.u, m.u], s[m.u, m.y][:, 0]) * scale_y / specific.scale
 
-    def _pull(self, learned: np.ndarray, own: Own) -> np.ndarray:
-        """And how far the answer moves without what y has in common with v, where there is more of it than noise."""
-        pull, misfit, found, m = super()._pull(learned, own), of_target(own), own.found, own.moments
-        if misfit.ratio is None or misfit.ratio <= misfit.most:
+    def _pull(self, answer: np.ndarray, specific: SpecificMoments) -> np.ndarray:
+        """Return the bias, including the effect of a covariance of y with v, where this is above the noise."""
+        pull, misfit, extraction, m = (
+            super()._pull(answer, specific),
+            measure_target_misfit(specific),
+            specific.extraction,
+            specific.moments,
+        )
+        if misfit.ratio is None or misfit.ratio <= misfit.noise_limit:
             return pull
-        s = found.sums.covariance
-        without = (s[m.u, m.y] - found.map.inverse @ s[m.v, m.y])[:, 0]  # u - B v has no s2
-        other = self._learn(replace(own, found=replace(found, target=without)))
-        return np.maximum(pull, np.minimum(self._apart(learned, other), self._apart(other, learned)))
+        s = extraction.sums.covariance
+        corrected_target = (s[m.u, m.y] - extraction.map.inverse @ s[m.v, m.y])[:, 0]  # u - B v has no s2
+        alternative_answer = self._learn(replace(specific, extraction=replace(extraction, target=corrected_target)))
+        return np.maximum(
+            pull, np.minimum(self._compare(answer, alternative_answer), self._compare(alternative_answer, answer))
+        )
 
     def _errors(self, fitted: Fitted) -> PartErrors:
-        """What parts tell, and no less than how far coefficients are expected to be from what cannot be told."""
-        parts, told, learned = super()._errors(fitted), _told(fitted.found), fitted.model
-        if told is None or parts.errors is None:
+        """Return errors from parts, at least as large as the errors expected from the shrinkage of uncertain directions."""
+        parts, regression, answer = super()._errors(fitted), _shrink_weak_directions(fitted.recovered), fitted.model
+        if regression is None or parts.errors is None:
             return parts
-        of_y = fitted.found.moments.scale[fitted.found.moments.y]
-        deviations = told.deviations * of_y
-        size = np.sqrt(np.mean(learned**2) + np.mean(deviations**2))
+        scale_y = fitted.recovered.moments.scale[fitted.recovered.moments.y]
+        deviations = regression.deviations * scale_y
+        size = np.sqrt(np.mean(answer**2) + np.mean(deviations**2))
         expected = np.sqrt(2 / np.pi) * deviations / size
-        return parts.widened(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._farthest)
+        return parts.widen(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._max_distance)
 
-    def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return np.abs(learned - other) / max(float(np.sqrt(np.mean(learned**2))), np.finfo(float).tiny)
+    def _compare(self, answer: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        return np.abs(answer - reference) / max(float(np.sqrt(np.mean(answer**2))), np.finfo(float).tiny)
 
-    def _component_numbers(self, learned: np.ndarray) -> list[np.ndarray]:
-        """All coefficients together, of each."""
-        return [learned] * len(learned)
+    def _component_numbers(self, answer: np.ndarray) -> list[np.ndarray]:
+        """Return all coefficients for each of them: they are compared as one vector."""
+        return [answer] * len(answer)
 
-    def _distances(self, other: ContrastiveRegression) -> np.ndarray:
-        return self._apart(self.coef_ * self._scale, other.coef_ * self._scale)
+    def _distances(self, reference: ContrastiveRegression) -> np.ndarray:
+        return self._compare(self.coef_ * self._scale, reference.coef_ * self._scale)
 
     @fitted
     def predict(self, U: Any, V: Any = None) -> np.ndarray:
@@ -237,7 +244,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         LatentiaError
             If a view has another number of columns than in the fit, or NaN.
         """
-        return self._own_rows(U, V) @ self.coef_ + self.intercept_
+        return self._estimate_specific_rows(U, V) @ self.coef_ + self.intercept_
 
     def score(self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the coefficient of determination of `predict`.
@@ -258,32 +265,36 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         float
         """
         true = target_column(y)
-        found = self.predict(U, V)
-        check_same_rows(U=len(found), y=len(true))
-        return float(r2_score(true, found, sample_weight=sample_weight))
+        predicted = self.predict(U, V)
+        check_same_rows(U=len(predicted), y=len(true))
+        return float(r2_score(true, predicted, sample_weight=sample_weight))
 
 
-def _divisor(own: Own) -> np.ndarray:
-    """The covariance of s1, or what stands for it where that is not told in all directions, in the units of the data."""
-    told = _told(own)
-    return own.covariance if told is None else told.covariance * np.outer(own.scale, own.scale)
+def _regression_covariance(specific: SpecificMoments) -> np.ndarray:
+    """Return cov(s1), or the matrix that stands in for it where some directions are uncertain, in the units of the data."""
+    regression = _shrink_weak_directions(specific)
+    return (
+        specific.covariance if regression is None else regression.covariance * np.outer(specific.scale, specific.scale)
+    )
 
 
-def _told(own: Own) -> Told | None:
-    """How far the coefficients are told; None for the paper's method."""
-    m, found = own.moments, own.found
-    if found.shares is None:
+def _shrink_weak_directions(specific: SpecificMoments) -> ShrunkRegression | None:
+    """Return the regression that shrinks uncertain directions; None for the paper's method."""
+    m, extraction = specific.moments, specific.extraction
+    if extraction.shares is None:
         return None
-    assert found.target is not None
-    s, both = found.sums.covariance, slice(0, m.n_views)
-    crossed = s[both, m.y][:, 0]
-    left = float(s[m.y, m.y][0, 0] - crossed @ np.linalg.solve(s[both, both], crossed))
-    return Told.of(found.shares, found.target, max(left, 0.0) / found.sums.n)
+    assert extraction.target is not None
+    s, views = extraction.sums.covariance, slice(0, m.n_views)
+    cross_covariance = s[views, m.y][:, 0]
+    residual_variance = float(s[m.y, m.y][0, 0] - cross_covariance @ np.linalg.solve(s[views, views], cross_covariance))
+    return ShrunkRegression.from_shares(
+        extraction.shares, extraction.target, max(residual_variance, 0.0) / extraction.sums.n
+    )
 
 
 def _lasso(covariance: np.ndarray, target: np.ndarray, alpha: float) -> np.ndarray:
-    """The lasso of moments: of d rows that have them. Directions without variance, as "eq2" may leave them, get little."""
+    """Return lasso coefficients of d rows with these moments. Directions without variance, as in "eq2", get a small one."""
     values, vectors = np.linalg.eigh(covariance)
     root = np.sqrt(len(values) * np.maximum(values, 1e-9 * np.abs(values).max()))
-    rows, wanted = (vectors * root).T, (vectors.T @ target) * len(values) / root
-    return np.asarray(Lasso(alpha=alpha, fit_intercept=False, max_iter=100_000, tol=1e-10).fit(rows, wanted).coef_)
+    rows, target_rows = (vectors * root).T, (vectors.T @ target) * len(values) / root
+    return np.asarray(Lasso(alpha=alpha, fit_intercept=False, max_iter=100_000, tol=1e-10).fit(rows, target_rows).coef_)

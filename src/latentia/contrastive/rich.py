@@ -14,49 +14,57 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Anything, Integer
-from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, weighted
 from ..evidence import Check, Evidence, Misfit, PartErrors, above, at_least, at_most, error_checks, mean_cosine
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..moments import ColumnSpan, span_of
-from ..passes import Blocks, RowGroups, deal
-from ._rich_maps import FIRM, Left, Parts, Plan, find_parts, left_over, solve
-from ._rich_moments import MOST_ORDER, N_GROUPS, RowCumulants, ViewCumulants, cumulants_of, scaled
+from ..passes import Blocks, Folds, assign_folds
+from ._rich_maps import FIRM_DEVIATIONS, Parts, Plan, ResidualSums, find_parts, measure_residual_cumulants, solve
+from ._rich_moments import MAX_ORDER, N_GROUPS, RowCumulants, ViewCumulants, read_cumulants, scale_modes
 from ._sets import SetSystem, Views, set_system
-from .views import DEALT, view_table
+from .views import FOLD_SEED, view_table
 
-_ABSENT = 4.0  # standard deviations of noise: of some 230 components that were zero, none had 3.6
-_TRUSTED = 0.2  # relative error of a map
-_ILL = 30.0  # condition number of a map from which on its inverse is mostly noise
-_ROUNDING = 1e-6  # of the whole: noise of views that determine each other
-_LEAST_ROWS = 64
-_HIGHEST = 6  # order of cumulants
-_MOST_DISTINGUISHING = _HIGHEST - 1
+_MIN_SCORE = 4.0  # standard deviations of noise: of some 230 components that were zero, none had 3.6
+_MAX_ERROR = 0.2  # largest trusted relative error of a map
+_MAX_CONDITION = 30.0  # the inverse of a map with a larger condition number is mostly noise
+_ROUNDING = 1e-6  # least noise as a share of all, for views that determine each other
+_MIN_ROWS = 64
+_MAX_CUMULANT_ORDER = 6
+_MAX_DISTINGUISHING = _MAX_CUMULANT_ORDER - 1
 
 
 @dataclass(frozen=True)
 class _Views:
-    """The sets that are given, and the cumulants of the views."""
+    """The declared sets, and the cumulants of the views."""
 
-    given: SetSystem
+    declared_system: SetSystem
     cumulants: ViewCumulants
 
 
+class _Choices(NamedTuple):
+    """The plan of the full fit, and the cumulants that go with it."""
+
+    plan: Plan
+    jackknife_cumulants: list[RowCumulants]
+    n_passes: int
+
+
 @dataclass(frozen=True)
-class _Found:
-    """Which components are there and by which cumulants each is found, the maps; and what all rows but some say."""
+class _Recovery:
+    """The plan for components, their maps, and the cumulants of all rows without a group each."""
 
     plan: Plan
     parts: Parts
-    without: list[RowCumulants]
+    jackknife_cumulants: list[RowCumulants]
     n_passes: int
 
 
@@ -65,12 +73,12 @@ class RichComponents(Staged):
 
     The fit is deterministic, makes two passes over the data, and gives an expected error for every component in several views.
 
-    Choose it for several tables of the same rows and of equally many columns (laboratories, instruments, modalities), where
-    the question is what one view, or some of them, have for themselves. It learns the cumulants of each component without a
+    Choose it for several tables of the same rows and of equally many columns (laboratories, instruments, modalities), where the
+    question is which part belongs to one view, or to some of them alone. It learns the cumulants of each component without a
     model of any component: use these with methods of moments. Components must not be Gaussian, and samples must be large: with
-    three views of five columns and all seven components the maps have relative errors of .3 at 10,000 rows, .06 at 100,000
-    and .03 at 500,000 if components are exponential; .2 at 100,000 if they are uniform. For two views of which
-    only one is of interest, the other classes of this module need far fewer rows.
+    three views of five columns and all seven components the maps have relative errors of .3 at 10,000 rows, .06 at 100,000 and
+    .03 at 500,000 if components are exponential; .2 at 100,000 if they are uniform. For two views of which only one is of
+    interest, the other classes of this module need far fewer rows.
 
     Parameters
     ----------
@@ -100,7 +108,7 @@ class RichComponents(Staged):
     linear_maps_ : dict of (int, int) to ndarray of shape (d, d)
         A^(i, j) of view i and component j, for components that are not zero.
     distinguishing_sets_ : list of tuple of int
-        The smallest set of views of each component that no others have, but for supersets of its views.
+        For each component, the smallest set of views that no other component contains, except those in supersets of its views.
     n_views_, n_features_in_ : int
         Number of views k, and of columns d of each.
     n_passes_ : int
@@ -113,31 +121,30 @@ class RichComponents(Staged):
 
     Notes
     -----
-    What makes it work: a cross-cumulant of views W has a part of every component that is in all of these views, and none of
-    others. With a distinguishing set of L views all components but those in supersets of Q_j drop out, these are known
-    already, and
+    A cross-cumulant of views W is a sum over the components that are in all of these views. With a distinguishing set of L
+    views all components but those in supersets of Q_j drop out, the latter are known already, and
 
         kappa(U_W, U_i) - ... = unfold(...) A^(i,j)T        for all i in Q_j
 
-    have everything but the last factor in common. The system is L-distinguishable if L views are enough for every component.
-    The maps then take cumulants of order L + 1, and cumulants of a component of order t can be had from t = L on. All subsets
-    of k views are k-distinguishable.
+    have all factors but the last in common. The system is L-distinguishable if L views are enough for every component. The maps
+    then take cumulants of order L + 1, and a component's cumulants of order t are identified from t = L on. All subsets of k
+    views are k-distinguishable.
 
     Differences from the paper:
 
     1. Algorithm 2 divides by M of min Q_i; it has to be that of min Q_j. Its sums over Q_l that contain Q_j leave out l = j.
-    2. Maps are found by total least squares in the metric of the noise, which parts of the data estimate, and not by a
+    2. Maps are learned by total least squares in the metric of the noise, which parts of the data estimate, and not by a
        pseudo-inverse of M_min, whose noise pulls them towards zero. Components whose signal is within the noise in some
        direction keep the pseudo-inverse.
     3. All views that isolate a component are used together, not one distinguishing set: (0, 0, 1) and (0, 1, 1), of all
        orders up to four, with whitened views. Smaller distinguishing sets are padded so.
     4. The part of a component in a cumulant is taken from the cumulant that differs from it in the fewest views, so that
-       estimated maps are multiplied as seldom as can be. With exact cumulants it makes no difference.
-    5. Whether S_j = 0 is a test: products of what eight groups of rows say of M, against their scatter (jackknife, so that
-       errors of the maps used count). The paper asks whether the smallest singular value of M is too small.
-    6. Components that are zero leave more cumulants that tell the others apart. Maps are found again with these.
-    7. Orders count for each component by itself: cumulants of order t < L are known for components of which no distinguishing
-       set, nor of one in a superset of its views, has more than t views.
+       as few estimated maps as possible are multiplied. With exact cumulants it makes no difference.
+    5. S_j = 0 is tested by products of estimates of M from eight groups of rows, against their scatter (jackknife, so that
+       errors of the maps used count). The paper looks at the smallest singular value of M.
+    6. Without the components that are zero, more cumulants identify the others. Maps are learned again with these.
+    7. Orders count for each component by itself: cumulants of order t < L are known for a component if its distinguishing set,
+       and those of components in supersets of its views, have at most t views.
 
     References
     ----------
@@ -164,7 +171,7 @@ class RichComponents(Staged):
     zero_test_: Annotated[np.ndarray, of.numbers("J")]
     linear_maps_: Annotated[dict[tuple[int, int], np.ndarray], of.numbers("V V")]
     evidence_: Annotated[Evidence, of.Letters({"K": "N"})]
-    _scale: Annotated[np.ndarray, of.numbers("I V", of.LEAST)]
+    _scale: Annotated[np.ndarray, of.numbers("I V", of.MIN_MAGNITUDE)]
     _cumulants: Annotated[dict[tuple[int, int], np.ndarray], of.numbers("...")]
     _spans: Annotated[list[ColumnSpan], of.optional(of.Field())]
 
@@ -212,98 +219,111 @@ class RichComponents(Staged):
         return self._fit_in_spans(blocks)
 
     def _fit_in_spans(self, blocks: Blocks) -> RichComponents:
-        """Fit on the columns of each view that say something of their own, and give all columns their entries."""
+        """Fit the linearly independent columns of each view, and extend fitted arrays to all columns."""
         width = self.n_features_in_
-        spans = [span_of(blocks, part) or ColumnSpan.whole(width) for part in range(self.n_views_)]
+        spans = [span_of(blocks, part) or ColumnSpan.all_columns(width) for part in range(self.n_views_)]
         ranks = [len(span.kept) for span in spans]
         if ranks == [width] * self.n_views_:
             return self._fit_stages(blocks)
-        _check_widths(ranks, "columns that say something of their own")
-        few = blocks
+        _check_widths(ranks, "linearly independent columns")
+        reduced_blocks = blocks
         for part, span in enumerate(spans):
-            if len(span.left_out):
+            if len(span.dependent_columns):
                 span.tell(table=f"view {part}")
-            few = span.reduce(few, part)
+            reduced_blocks = span.reduce(reduced_blocks, part)
         self.n_features_in_ = ranks[0]
-        self._fit_stages(few)
+        self._fit_stages(reduced_blocks)
         self.n_features_in_, self._spans = width, spans
         self.linear_maps_ = {
             (i, j): spans[i].directions(spans[self.subsets_[j][0]].coefficients(linear_map), axis=0)
             for (i, j), linear_map in self.linear_maps_.items()
         }
         for (j, order), cumulant in self._cumulants.items():
-            self._cumulants[j, order] = self._widened(j, cumulant)
+            self._cumulants[j, order] = self._widen_cumulant(j, cumulant)
         variances = [span.variances(scale**2) for span, scale in zip(spans, self._scale, strict=True)]
         self._scale = np.sqrt(np.maximum(variances, 0.0))
         self._scale[self._scale == 0] = 1.0
         self.evidence_.bind(self)
         return self
 
-    def _widened(self, j: int, cumulant: np.ndarray) -> np.ndarray:
+    def _widen_cumulant(self, j: int, cumulant: np.ndarray) -> np.ndarray:
         """Return a cumulant of component j in all columns of its first view."""
         for axis in range(cumulant.ndim):
             cumulant = self._spans[self.subsets_[j][0]].directions(cumulant, axis)
         return cumulant
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
-        return replace(deal(rows, DEALT, N_GROUPS), n=4)
+    def _assign_folds(self, rows: Blocks) -> Folds:
+        return replace(assign_folds(rows, FOLD_SEED, N_GROUPS), n=4)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Views:
-        """Two passes: columns, and fourth moments of eight groups of rows."""
-        given = set_system(self.subsets, self.n_views_, _MOST_DISTINGUISHING)
-        self._check_order(given)
-        return _Views(given, ViewCumulants(rows, dealt, n_jobs=self.n_jobs, progress=self.verbose))
+    def _moments(self, rows: Blocks, folds: Folds) -> _Views:
+        """Compute columns, and fourth moments of eight groups of rows, in two passes."""
+        declared_system = set_system(self.subsets, self.n_views_, _MAX_DISTINGUISHING)
+        self._check_order(declared_system)
+        return _Views(declared_system, ViewCumulants(rows, folds, n_jobs=self.n_jobs, progress=self.verbose))
 
-    def _recover(self, moments: _Views, part: Part, whole: _Found | None) -> _Found:
-        """Components that are not zero, and their maps; of parts of the rows as those of all rows were found."""
+    def _shared_choices(self, recovered: _Recovery, model: _Recovery) -> _Choices:
+        return _Choices(recovered.plan, recovered.jackknife_cumulants, recovered.n_passes)
+
+    def _recover(self, moments: _Views, subset: Subset, choices: _Choices | None) -> _Recovery:
+        """Find the components that are not zero, and their maps; parts of the rows follow the plan of all rows."""
         cumulants = moments.cumulants
-        if whole is not None:
-            return replace(whole, parts=solve(whole.plan, cumulants.of_quarters(part.groups)))
-        without = cumulants.without()
-        found = find_parts(moments.given, cumulants.all, without, self.n_views_, self._orders, _ABSENT)
-        return _Found(*found, without, cumulants.n_passes)
+        if choices is not None:
+            parts = solve(choices.plan, cumulants.quarter_cumulants(subset.groups))
+            return _Recovery(choices.plan, parts, choices.jackknife_cumulants, choices.n_passes)
+        jackknife_cumulants = cumulants.leave_out_groups()
+        maps = find_parts(
+            moments.declared_system, cumulants.all, jackknife_cumulants, self.n_views_, self._orders, _MIN_SCORE
+        )
+        return _Recovery(*maps, jackknife_cumulants, cumulants.n_passes)
 
     def _cost(self) -> Literal["free"]:
         return "free"
 
-    def _distance(self, one: _Found, other: _Found, moments: Any) -> np.ndarray:
-        return _errors(one.parts.maps, other.parts.maps, one.plan)
+    def _distance(self, first: _Recovery, second: _Recovery, moments: Any) -> np.ndarray:
+        return _errors(first.parts.maps, second.parts.maps, first.plan)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, widened for weak components: regressions are biased, and little is known of directions in noise."""
-        found: _Found = fitted.found
+        """Compute errors from parts, widened for weak components: regressions are biased, and noise hides some directions."""
+        recovery: _Recovery = fitted.recovered
         cumulants: ViewCumulants = fitted.moments.cumulants
-        plan, parts = found.plan, found.parts
-        misfit = _misfit(plan, parts, cumulants.all, found.without)
-        if plan.mapped:
-            doubt = np.hypot(_errors(parts.maps, parts.loose, plan), [np.sqrt(plan.unknown[j]) for j in plan.mapped])
-            errors = fitted.errors(self.n_splits).widened(np.hypot(doubt, misfit.bias(np.ones(len(plan.mapped)))))
+        plan, parts = recovery.plan, recovery.parts
+        misfit = _misfit(plan, parts, cumulants.all, recovery.jackknife_cumulants)
+        if plan.components_with_maps:
+            doubt = np.hypot(
+                _errors(parts.maps, parts.loose, plan), [np.sqrt(plan.unknown[j]) for j in plan.components_with_maps]
+            )
+            errors = fitted.errors(self.n_splits).widen(
+                np.hypot(doubt, misfit.bias(np.ones(len(plan.components_with_maps))))
+            )
         else:
             warn(
-                "No component in several views is above the noise: these views look independent or Gaussian, or have too few "
-                "rows. Look at zero_test_.",
+                "No component in several views is above the noise: these views look independent or Gaussian, or there are too "
+                "few rows. See zero_test_.",
                 EvidenceWarning,
             )
-            errors = PartErrors.none("No component in several views is above the noise.")
+            errors = PartErrors.missing("No component in several views is above the noise.")
         return _checks(plan, parts, errors, misfit, cumulants), errors
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """By the maps of the components in several views."""
-        plan: Plan = fitted.found.plan
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+        """Compare the maps of the components in several views."""
+        plan: Plan = fitted.recovered.plan
 
         def maps(parts: Parts) -> list[np.ndarray]:
-            return [np.array([parts.maps[i, j] for i in plan.given.subsets[j][1:]]) for j in plan.mapped]
+            return [
+                np.array([parts.maps[i, j] for i in plan.declared_system.subsets[j][1:]])
+                for j in plan.components_with_maps
+            ]
 
         halves = [maps(fitted.model_of(half).parts) for half in fitted.compared]
-        return mean_cosine(maps(fitted.model.parts), halves) if plan.mapped else None
+        return mean_cosine(maps(fitted.model.parts), halves) if plan.components_with_maps else None
 
-    def _keep(self, fitted: Fitted) -> None:
-        """Set what was found, in the units of the data."""
-        found: _Found = fitted.found
-        plan, parts, self.n_passes_ = found.plan, found.parts, found.n_passes
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        """Set fitted attributes, in the units of the data."""
+        recovery: _Recovery = fitted.recovered
+        plan, parts, self.n_passes_ = recovery.plan, recovery.parts, recovery.n_passes
         scale = self._scale = fitted.moments.cumulants.scale
-        self.subsets_ = list(plan.given.subsets)
-        self.distinguishing_sets_ = [plan.given.distinguishing(j) for j in range(len(self.subsets_))]
+        self.subsets_ = list(plan.declared_system.subsets)
+        self.distinguishing_sets_ = [plan.declared_system.distinguishing(j) for j in range(len(self.subsets_))]
         self.zero_test_ = np.array([plan.scores[j] for j in range(len(self.subsets_))])
         self.present_ = np.isin(np.arange(len(self.subsets_)), plan.present)
         self.linear_maps_ = {
@@ -314,44 +334,52 @@ class RichComponents(Staged):
         self._cumulants = {}
         for j in plan.present:
             first = self.subsets_[j][0]
-            for order in range(2, MOST_ORDER + 1):
-                if parts.system_of(order).available(j, order):
-                    self._cumulants[j, order] = scaled(parts.cumulant(j, order), (first,) * order, scale)
+            for order in range(2, MAX_ORDER + 1):
+                if parts.system_for_order(order).available(j, order):
+                    self._cumulants[j, order] = scale_modes(parts.cumulant(j, order), (first,) * order, scale)
 
     def _orders(self, system: SetSystem, j: int) -> Sequence[int]:
-        """Orders of the cumulants that tell of component j."""
+        """Return the orders of the cumulants that identify component j."""
         if self.order != "auto":
             return [int(self.order)]
-        given = SetSystem(system.subsets)
-        usual = [t for t in range(2, MOST_ORDER + 1) if (given if t == 2 else system).instruments(j, t)]
-        return usual or [next(t for t in range(MOST_ORDER + 1, _HIGHEST + 1) if system.instruments(j, t))]
+        declared_system = SetSystem(system.subsets)
+        low_orders = [t for t in range(2, MAX_ORDER + 1) if (declared_system if t == 2 else system).instruments(j, t)]
+        return low_orders or [
+            next(t for t in range(MAX_ORDER + 1, _MAX_CUMULANT_ORDER + 1) if system.instruments(j, t))
+        ]
 
     def _check_parameters(self) -> None:
-        if self.order != "auto" and not Integer(2, _HIGHEST).allows(self.order):
+        if self.order != "auto" and not Integer(2, _MAX_CUMULANT_ORDER).allows(self.order):
             raise LatentiaError(
-                f"'auto' or a whole number from 2 to {_HIGHEST} is needed.", parameter="order", value=self.order
+                f"expected 'auto' or a whole number from 2 to {_MAX_CUMULANT_ORDER}.",
+                parameter="order",
+                value=self.order,
             )
         if self.subsets is not None and (isinstance(self.subsets, str) or not isinstance(self.subsets, Iterable)):
             raise LatentiaError(
-                "a list of tuples with the numbers of the views of each component is needed, or None for all subsets.",
+                "expected a list of tuples with the numbers of the views of each component, or None for all subsets.",
                 parameter="subsets", value=self.subsets,
             )  # fmt: skip
 
-    def _check_order(self, given: SetSystem) -> None:
+    def _check_order(self, declared_system: SetSystem) -> None:
         if self.order == "auto":
             return
-        for j, views in enumerate(given.subsets):
-            if not given.instruments(j, int(self.order)):
-                least = next(t for t in range(2, _HIGHEST + 2) if given.instruments(j, t))
+        for j, views in enumerate(declared_system.subsets):
+            if not declared_system.instruments(j, int(self.order)):
+                min_order = next(t for t in range(2, _MAX_CUMULANT_ORDER + 2) if declared_system.instruments(j, t))
                 raise LatentiaError(
-                    f"component {j} of views {views} can be separated from the others by cumulants of order {least} or more.",
+                    f"component {j} of views {views} can be separated from the others by cumulants of order {min_order} or "
+                    "more.",
                     parameter="order", value=self.order,
                 )  # fmt: skip
 
-    def _distances(self, other: RichComponents) -> np.ndarray:
-        mapped = sorted({j for i, j in self.linear_maps_ if i != self.subsets_[j][0]})
-        found = [_relative(_standard(self, j), _standard(other, j, self._scale)) for j in mapped]
-        return np.array(found, dtype=float)
+    def _distances(self, reference: RichComponents) -> np.ndarray:
+        components = sorted({j for i, j in self.linear_maps_ if i != self.subsets_[j][0]})
+        errors = [
+            _relative_error(_standardise_maps(self, j), _standardise_maps(reference, j, self._scale))
+            for j in components
+        ]
+        return np.array(errors, dtype=float)
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         return [{"X": half} for half in _views(X).split(2, random_state)]
@@ -375,34 +403,40 @@ class RichComponents(Staged):
         -------
         ndarray of shape (d, d, ...), in the coordinates of the first view of the component and the units of the data
         """
-        j, order = self._number(component), int(self._known_order(order))
-        given = SetSystem(tuple(self.subsets_))
-        system = given if order == 2 else given.without(np.flatnonzero(~self.present_).tolist())
+        j, order = self._check_component(component), int(self._check_cumulant_order(order))
+        declared_system = SetSystem(tuple(self.subsets_))
+        system = declared_system if order == 2 else declared_system.mark_absent(np.flatnonzero(~self.present_).tolist())
         if not system.available(j, order):
-            hides = max((j, *system.containing(self.subsets_[j], j)), key=lambda one: len(system.distinguishing(one)))
-            least = len(system.distinguishing(hides))
+            hardest = max(
+                (j, *system.containing(self.subsets_[j], j)),
+                key=lambda component_number: len(system.distinguishing(component_number)),
+            )
+            min_order = len(system.distinguishing(hardest))
             raise LatentiaError(
-                f"the cumulants of component {j} are known from order {least} on. It takes {least} views to separate component "
-                f"{hides}, of views {self.subsets_[hides]}, from the others, so that lower ones are sums of components.",
+                f"the cumulants of component {j} are known from order {min_order} on. It takes {min_order} views to separate "
+                f"component {hardest}, of views {self.subsets_[hardest]}, from the others, so that lower ones are sums of "
+                "components.",
                 parameter="order", value=order,
             )  # fmt: skip
         if not self.present_[j]:
             return np.zeros((self.n_features_in_,) * order)
-        if order <= MOST_ORDER:
+        if order <= MAX_ORDER:
             return self._cumulants[j, order].copy()
         if X is None:
             raise LatentiaError(
-                f"cumulants beyond order {MOST_ORDER} are not kept: give the views as well, X=[U1, U2, ...].",
+                f"the model does not keep cumulants beyond order {MAX_ORDER}: give the views as well, X=[U1, U2, ...].",
                 parameter="order", value=order,
             )  # fmt: skip
-        return self._from_views(j, order, X, system, given)
+        return self._compute_from_views(j, order, X, system, declared_system)
 
-    def _from_views(self, j: int, order: int, X: Any, system: SetSystem, given: SetSystem) -> np.ndarray:
+    def _compute_from_views(
+        self, j: int, order: int, X: Any, system: SetSystem, declared_system: SetSystem
+    ) -> np.ndarray:
         blocks = _views(X)
         if [shape[1] for shape in blocks.shapes] != [self.n_features_in_] * self.n_views_:
             raise LatentiaError(
-                f"X has views of {', '.join(str(shape[1]) for shape in blocks.shapes)} columns, and the model was fitted on "
-                f"{self.n_views_} of {self.n_features_in_}."
+                f"X has views of {', '.join(str(shape[1]) for shape in blocks.shapes)} columns; the model was fitted on "
+                f"{self.n_views_} views of {self.n_features_in_}."
             )
         maps, spans = dict(self.linear_maps_), vars(self).get("_spans")
         for part, span in enumerate(spans or []):
@@ -412,10 +446,10 @@ class RichComponents(Staged):
                 (i, k): linear_map[np.ix_(spans[i].kept, spans[self.subsets_[k][0]].kept)]
                 for (i, k), linear_map in maps.items()
             }
-        cumulants = cumulants_of(blocks, n_jobs=self.n_jobs, progress=self.verbose)
+        cumulants = read_cumulants(blocks, n_jobs=self.n_jobs, progress=self.verbose)
         inverses = {key: np.linalg.inv(linear_map) for key, linear_map in maps.items()}
-        cumulant = Parts(system, given, cumulants, maps, inverses).cumulant(j, order)
-        return self._widened(j, cumulant) if spans else cumulant
+        cumulant = Parts(system, declared_system, cumulants, maps, inverses).cumulant(j, order)
+        return self._widen_cumulant(j, cumulant) if spans else cumulant
 
     def covariance(self, component: int) -> np.ndarray:
         """Return the covariance of S_j, shape (d, d), where the sets identify it: see `cumulant`.
@@ -431,66 +465,73 @@ class RichComponents(Staged):
         """
         return self.cumulant(component, 2)
 
-    def _number(self, component: Any) -> int:
+    def _check_component(self, component: Any) -> int:
         if not Integer(0, len(self.subsets_) - 1).allows(component):
             raise LatentiaError(
-                f"a component from 0 to {len(self.subsets_) - 1} is needed.", parameter="component", value=component
+                f"expected a component from 0 to {len(self.subsets_) - 1}.", parameter="component", value=component
             )
         return int(component)
 
-    def _known_order(self, order: Any) -> int:
-        if not Integer(2, _HIGHEST).allows(order):
-            raise LatentiaError(f"a whole number from 2 to {_HIGHEST} is needed.", parameter="order", value=order)
+    def _check_cumulant_order(self, order: Any) -> int:
+        if not Integer(2, _MAX_CUMULANT_ORDER).allows(order):
+            raise LatentiaError(
+                f"expected a whole number from 2 to {_MAX_CUMULANT_ORDER}.", parameter="order", value=order
+            )
         return int(order)
 
     def _check_fitted(self) -> None:
         subsets, v = self.subsets_, self.n_features_in_
         if not len(subsets) == len(self.distinguishing_sets_) == len(self.present_) or not all(subsets):
-            raise LatentiaError("subsets_ are not those of present_")
+            raise LatentiaError("subsets_, distinguishing_sets_ and present_ do not match")
         present = {(i, j) for j in np.flatnonzero(self.present_).tolist() for i in subsets[j]}
         if self.linear_maps_.keys() != present:
-            raise LatentiaError("linear_maps_ are not those of the components that are present")
-        for (j, order), one in self._cumulants.items():
-            if not (0 <= j < len(subsets) and self.present_[j]) or one.shape != (v,) * order:
-                raise LatentiaError("_cumulants are not those of the components")
+            raise LatentiaError("linear_maps_ do not match the components that are present")
+        for (j, order), cumulant in self._cumulants.items():
+            if not (0 <= j < len(subsets) and self.present_[j]) or cumulant.shape != (v,) * order:
+                raise LatentiaError("_cumulants do not match the components")
 
 
 # --- views --------------------------------------------------------------------------------------------------------
 
 
 def _views(X: Any) -> Blocks:
-    """Blocks with one part a view, of equally many rows and columns."""
+    """Return Blocks with one part a view, checked to have equally many rows and columns."""
     if isinstance(X, Blocks):
         if any(sparse.issparse(part) for part in X.some_rows(1)):
-            raise LatentiaError("The views are sparse: cumulants need dense tables. Use their arrays.")
+            raise LatentiaError("Expected dense tables; the views are sparse. Use their arrays.")
         blocks: Blocks | None = finite_blocks(X, range(len(X.shapes)), [f"view {i}" for i in range(len(X.shapes))])
     else:
-        if (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "columns") or sparse.issparse(X) or not _listed(X):
-            raise LatentiaError("A list of tables is needed, one for each view.")
+        if (
+            (isinstance(X, np.ndarray) and X.ndim == 2)
+            or hasattr(X, "columns")
+            or sparse.issparse(X)
+            or not _is_list_of_tables(X)
+        ):
+            raise LatentiaError("Expected a list of tables, one for each view.")
         tables = [view_table(table, f"view {i}") for i, table in enumerate(X)]
         if tables:
             check_same_rows(**{f"view {i}": len(table) for i, table in enumerate(tables)})
         blocks = Blocks.from_array(*tables) if tables else None
     if blocks is None or len(blocks.shapes) < 2:
-        raise LatentiaError(f"{'There is no view' if blocks is None else 'There is one view'}: two or more are needed.")
+        raise LatentiaError(f"Expected two views or more; there is {'none' if blocks is None else 'one'}.")
     _check_widths([shape[1] for shape in blocks.shapes], "columns")
-    if blocks.n_rows < _LEAST_ROWS:
+    if blocks.n_rows < _MIN_ROWS:
         raise LatentiaError(
-            f"The data has {blocks.n_rows} rows: cumulants of parts of the data need at least {_LEAST_ROWS}."
+            f"The data has {blocks.n_rows} rows; cumulants of parts of the data need at least {_MIN_ROWS}."
         )
     return blocks
 
 
-def _check_widths(widths: Sequence[int], what: str) -> None:
+def _check_widths(widths: Sequence[int], noun: str) -> None:
     for i, width in enumerate(widths):
         if width != widths[0]:
             raise LatentiaError(
-                f"View {i} has {width} {what} and view 0 has {widths[0]}: components have invertible maps, so that views need "
+                f"View {i} has {width} {noun} and view 0 has {widths[0]}: components have invertible maps, so that views need "
                 f"equally many. Reduce them to {min(widths)} or fewer, by PCA for example."
             )
 
 
-def _listed(X: Any) -> bool:
+def _is_list_of_tables(X: Any) -> bool:
     return isinstance(X, Iterable) and not isinstance(X, (str, dict)) and getattr(X, "ndim", 1) > 0
 
 
@@ -498,82 +539,97 @@ def _listed(X: Any) -> bool:
 
 
 def _errors(
-    whole: dict[tuple[int, int], np.ndarray], part: dict[tuple[int, int], np.ndarray], plan: Plan
+    full_maps: dict[tuple[int, int], np.ndarray], part_maps: dict[tuple[int, int], np.ndarray], plan: Plan
 ) -> np.ndarray:
-    """Relative error of the maps of every component that has any."""
+    """Return the relative error of the maps of every component in several views."""
 
-    def of(maps: dict[tuple[int, int], np.ndarray], j: int) -> np.ndarray:
-        return np.array([maps[i, j] for i in plan.given.subsets[j][1:]])
+    def stack_maps(maps: dict[tuple[int, int], np.ndarray], j: int) -> np.ndarray:
+        return np.array([maps[i, j] for i in plan.declared_system.subsets[j][1:]])
 
-    return np.array([_relative(of(whole, j), of(part, j)) for j in plan.mapped])
+    return np.array(
+        [_relative_error(stack_maps(full_maps, j), stack_maps(part_maps, j)) for j in plan.components_with_maps]
+    )
 
 
-def _standard(model: RichComponents, j: int, scale: np.ndarray | None = None) -> np.ndarray:
-    """Maps of component j to all views but its first, in units of the columns' standard deviations; zeros where it is zero."""
-    first, *others = model.subsets_[j]
+def _standardise_maps(model: RichComponents, j: int, scale: np.ndarray | None = None) -> np.ndarray:
+    """Return maps of component j to all views but its first, for columns in unit variance; zeros for a zero component."""
+    first, *further_views = model.subsets_[j]
     scale, maps = model._scale if scale is None else scale, model.linear_maps_
-    nothing = np.zeros((scale.shape[1],) * 2)
-    return np.array([maps.get((i, j), nothing) / scale[i][:, None] * scale[first] for i in others])
+    zeros = np.zeros((scale.shape[1],) * 2)
+    return np.array([maps.get((i, j), zeros) / scale[i][:, None] * scale[first] for i in further_views])
 
 
-def _relative(maps: np.ndarray, other: np.ndarray) -> float:
-    return float(np.linalg.norm(other - maps) / max(np.linalg.norm(maps), np.finfo(float).tiny))
+def _relative_error(maps: np.ndarray, reference: np.ndarray) -> float:
+    return float(np.linalg.norm(reference - maps) / max(np.linalg.norm(maps), np.finfo(float).tiny))
 
 
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def _misfit(plan: Plan, parts: Parts, whole: RowCumulants, without: Sequence[RowCumulants]) -> Misfit:
-    left: Left = left_over(plan, parts, whole, without, range(2, MOST_ORDER + 1))
-    if not left.entries:
+def _misfit(
+    plan: Plan, parts: Parts, full_cumulants: RowCumulants, jackknife_cumulants: Sequence[RowCumulants]
+) -> Misfit:
+    sums: ResidualSums = measure_residual_cumulants(
+        plan, parts, full_cumulants, jackknife_cumulants, range(2, MAX_ORDER + 1)
+    )
+    if not sums.entries:
         return Misfit()
-    noise = max(left.noise, _ROUNDING * left.whole)
-    return Misfit.of(max(left.left, 0.0), noise, left.whole, left.entries)
+    noise = max(sums.noise, _ROUNDING * sums.total)
+    return Misfit.from_norms(max(sums.residual, 0.0), noise, sums.total, sums.entries)
 
 
 def _checks(plan: Plan, parts: Parts, errors: PartErrors, misfit: Misfit, moments: ViewCumulants) -> list[Check]:
-    subsets = plan.given.subsets
-    lines = error_checks(
-        errors, _TRUSTED, "mean |A' - A| / |A|", "relative to the norm of its maps", "component", n_rows=moments.n_rows
+    subsets = plan.declared_system.subsets
+    checks = error_checks(
+        errors,
+        _MAX_ERROR,
+        "mean |A' - A| / |A|",
+        "relative to the norm of its maps",
+        "component",
+        n_rows=moments.n_rows,
     )
     if errors.errors is not None:
-        worst = plan.mapped[int(errors.errors.argmax())]
-        shaky = int((errors.errors > 2 * _TRUSTED).sum())
+        worst = plan.components_with_maps[int(errors.errors.argmax())]
+        shaky = int((errors.errors > 2 * _MAX_ERROR).sum())
         meaning = f"Component {worst}, of views {subsets[worst]}. {shaky} components are above the limit: do not rely on them."
-        lines = [replace(one, meaning=meaning) if one.name == "least stable component" else one for one in lines]
-    lines += misfit.checks()
-    lines.append(
+        checks = [
+            replace(check, meaning=meaning) if check.name == "least stable component" else check for check in checks
+        ]
+    checks += misfit.checks()
+    checks.append(
         Check(
-            "shared components", "|{j : S_j != 0, |Q_j| > 1}|", float(len(plan.mapped)), at_least(1),
+            "shared components", "|{j : S_j != 0, |Q_j| > 1}|", float(len(plan.components_with_maps)), at_least(1),
             "Components in several views whose cumulants are above their noise.", "Algorithm 2", "veto",
-            "The views seem to share nothing: it is zero, Gaussian, or weak. More rows would show what is weak.",
+            "The views seem to share no component, or a Gaussian or weak one. More rows would show a weak one.",
         )
     )  # fmt: skip
-    if plan.weakest and plan.mapped:
-        j = min(plan.mapped, key=lambda one: plan.weakest[one])
-        lines.append(
+    if plan.weakest and plan.components_with_maps:
+        j = min(plan.components_with_maps, key=lambda check: plan.weakest[check])
+        checks.append(
             Check(
-                "weakest direction", "sigma_min(M_j), in standard deviations", plan.weakest[j], above(FIRM),
-                f"Of component {j}, of views {subsets[j]}: how far the direction in which its cumulants are smallest is above "
-                "their noise. Below the limit its maps are not known there.",
+                "weakest direction", "sigma_min(M_j), in standard deviations", plan.weakest[j], above(FIRM_DEVIATIONS),
+                f"Component {j}, of views {subsets[j]}: how far its cumulants are above their noise in the weakest direction. "
+                "Below the limit its maps are unknown in this direction.",
                 "Lemma B.4", "caution",
-                f"Component {j} has a direction without much of a cumulant: reduce the views to fewer columns, use more rows, "
-                f"or leave {subsets[j]} out of subsets if it is weak.",
+                f"Component {j} has a direction with small cumulants: reduce the views to fewer columns, use more rows, or "
+                f"leave {subsets[j]} out of subsets if it is weak.",
             )
         )  # fmt: skip
-    if plan.mapped:
-        condition, i, j = max((float(np.linalg.cond(parts.maps[i, j])), i, j) for j in plan.mapped for i in subsets[j])
-        lines.append(
+    if plan.components_with_maps:
+        condition, i, j = max(
+            (float(np.linalg.cond(parts.maps[i, j])), i, j) for j in plan.components_with_maps for i in subsets[j]
+        )
+        checks.append(
             Check(
-                "condition of the maps", "max cond(A^(i,j))", condition, at_most(_ILL),
-                f"Of the map of component {j} to view {i}, in standard deviations: its inverse multiplies noise by as much.",
+                "condition of the maps", "max cond(A^(i,j))", condition, at_most(_MAX_CONDITION),
+                f"Map of component {j} to view {i}, in standard deviations: its inverse multiplies noise by this factor.",
                 "Lemma B.6",
             )
         )  # fmt: skip
-    lines.append(
+    checks.append(
         Check(
-            "components that are zero", f"score < {_ABSENT:g}", float(len(plan.system.absent)), None,
-            "Components whose cumulants are within their noise. Gaussian ones are among them.", "Algorithm 2",
+            "components that are zero", f"score < {_MIN_SCORE:g}", float(len(plan.system.absent)), None,
+            "Components whose cumulants are within their noise, Gaussian ones among them.", "Algorithm 2",
         )
     )  # fmt: skip
-    return lines
+    return checks

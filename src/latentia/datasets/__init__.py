@@ -51,7 +51,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Generators when they are first asked for: who reads files has no use for them."""
+    """Import generators at their first use: readers of files do not need them."""
     if name in ("instances", "planted"):
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

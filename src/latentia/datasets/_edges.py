@@ -1,4 +1,4 @@
-"""Lists of two names a row, and a number if there is one: pairs of words with counts, edges of graphs with weights."""
+"""Lists with two names and an optional number a row: pairs of words with counts, edges of graphs with weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from .._progress import progress_bar
 from ..exceptions import FileNotice, LatentiaError, warn, write_parameter
 from ..passes import Blocks
 from ..passes.formats import bytes_read, open_unicode
@@ -26,35 +25,36 @@ from ..reading import (
     matrix_of,
     open_reading,
 )
+from ..system.progress import progress_bar
 
 _CHUNK = 1 << 18
-_MOST_EXACT = 2**40  # counts above are added as floats
-_LOOKED_AT, _LISTED = 1000, 5  # rows, and names of columns in a message
+_MAX_EXACT = 2**40  # counts above it are added as floats
+_N_CHECKED, _N_LISTED = 1000, 5  # rows that are checked for measurements, and names of columns in a message
 _FRACTION = re.compile(r"[-+]?\d*[.,]\d+(e[-+]?\d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class ListOf:
-    """What a list holds, in the words of messages, and how its rows are read.
+class ListKind:
+    """Kind of a list: the words of messages, and the rules of its rows.
 
     Attributes
     ----------
     things, end, ends, number, numbers : str
         Such as pairs, word, words, count, counts.
     meaning : str
-        What the third column says.
+        Meaning of the third column.
     row : str
-        What a row holds, and what to do if there is something else.
+        Content of a row, and advice for other rows.
     table : str
-        What a matrix of such pairs is.
+        Name of a matrix of such pairs.
     is_comment : callable
-        Whether a row of a text that begins with this string is none.
+        Function that returns True for the first string of a comment.
     allows : callable
-        Whether the third column may hold this number.
+        Function that returns True for numbers that the third column may hold.
     weight : str, optional
-        Heading of the numbers, wherever it stands. With it the third column is left out if it holds no number.
+        Heading of the numbers, in any column. If it is given, a third column without numbers is ignored.
     measured : str, optional
-        What to do where the names are decimal fractions, as in a table of measurements; without it they are names as others.
+        Advice if the names are decimal fractions, as in a table of measurements; without it they are ordinary names.
     """
 
     things: str
@@ -72,11 +72,11 @@ class ListOf:
 
     def check_row(self, path: Path, number: int, cells: list[str]) -> None:
         """Raise if a row of a text cannot be read."""
-        next(_rows(path, iter([(number, cells)]), self), None)
+        next(_read_rows(path, iter([(number, cells)]), self), None)
 
 
-def read_square(path: Path, cache: str | os.PathLike[str] | bool | None, kind: ListOf) -> sparse.csr_array:
-    """The table of a MatrixMarket file, which must be square."""
+def read_square(path: Path, cache: str | os.PathLike[str] | bool | None, kind: ListKind) -> sparse.csr_array:
+    """Return the table of a MatrixMarket file; raise unless it is square."""
     table = sparse.csr_array(Blocks.from_files(path, cache=cache).table())
     if table.shape[0] != table.shape[1]:
         raise LatentiaError(
@@ -87,8 +87,8 @@ def read_square(path: Path, cache: str | os.PathLike[str] | bool | None, kind: L
     return table
 
 
-def named_matrix(
-    path: Path, columns: Sequence[str] | None, encoding: str | None, kind: ListOf
+def read_named_matrix(
+    path: Path, columns: Sequence[str] | None, encoding: str | None, kind: ListKind
 ) -> tuple[sparse.coo_array, list[str]] | None:
     """Return the pairs of a matrix with names, in a table, and the names; None for a list of pairs."""
     if columns is not None or not has_columns(path):
@@ -102,8 +102,8 @@ def named_matrix(
     if wrong.any():
         row, column = (int(i) for i in np.argwhere(wrong)[0])
         raise LatentiaError(
-            f"{values[row, column]:g} is no {kind.number}; {kind.meaning}. Of a matrix with "
-            "negative entries, such as correlations, keep those above a threshold: in pandas, frame.where(frame > 0.3, 0).",
+            f"{values[row, column]:g} is no {kind.number}; {kind.meaning}. In a matrix with negative entries, such as "
+            "correlations, keep those above a threshold: in pandas, frame.where(frame > 0.3, 0).",
             **table.cell(row, names[column]),
         )
     warn(
@@ -114,38 +114,38 @@ def named_matrix(
     return sparse.coo_array(values), names
 
 
-def numbered_rows(
+def read_numbered_rows(
     path: Path,
-    kind: ListOf,
+    kind: ListKind,
     numbers: dict[str, int],
     columns: Sequence[str] | None,
     encoding: str | None,
     progress: str | bool,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Some rows at a time: the numbers of both names, shape (n, 2), and the third column or ones, shape (n,).
+    """Yield chunks of rows: the numbers of both names, shape (n, 2), and the third column or ones, shape (n,).
 
-    Names get numbers in the order in which they come, which are put into ``numbers``. ``progress`` may be a label.
+    Names are numbered in the order of their first use; ``numbers`` is filled with them. ``progress`` may be a label.
     """
     if has_columns(path):
         table = open_reading(path, encoding=encoding, unique=False).table
         assert table is not None
-        yield _of_table(table, kind, numbers, columns)
+        yield _read_table_rows(table, kind, numbers, columns)
         return
-    size, done = path.stat().st_size, 0
-    with _open(path, encoding, kind) as (rows, read), progress_bar(progress, size, "bytes") as advance:
+    size, n_read = path.stat().st_size, 0
+    with _open_rows(path, encoding, kind) as (rows, count_bytes), progress_bar(progress, size, "bytes") as advance:
         while chunk := list(itertools.islice(rows, _CHUNK)):
             if not numbers:
-                _refuse_measurements(path, chunk[:_LOOKED_AT], kind)
+                _refuse_measurements(path, chunk[:_N_CHECKED], kind)
             codes = [(numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers))) for a, b, _ in chunk]
             yield np.array(codes), np.array([n for _, _, n in chunk])
-            advance(read() - done)
-            done = read()
+            advance(count_bytes() - n_read)
+            n_read = count_bytes()
     if not numbers:
-        raise LatentiaError(f"there are no {kind.things} in the file.", source=path)
+        raise LatentiaError(f"expected {kind.things}, found none in the file.", source=path)
 
 
-def _refuse_measurements(path: Path, rows: Sequence[tuple[str, str, float | int]], kind: ListOf) -> None:
-    """Raise if most names of a column are decimal fractions: these are measured, and name nothing."""
+def _refuse_measurements(path: Path, rows: Sequence[tuple[str, str, float | int]], kind: ListKind) -> None:
+    """Raise if most names of a column are decimal fractions, which are measurements and no names."""
     for number, column in enumerate(("first", "second")):
         fractions = [row[number] for row in rows if _FRACTION.fullmatch(row[number])]  # type: ignore[arg-type]
         if kind.measured is not None and len(fractions) > len(rows) / 2:
@@ -156,8 +156,8 @@ def _refuse_measurements(path: Path, rows: Sequence[tuple[str, str, float | int]
             )
 
 
-def order_of_numbers(names: Sequence[str]) -> np.ndarray | None:
-    """What sorts names that are all whole numbers; None if others are among them."""
+def sort_by_number(names: Sequence[str]) -> np.ndarray | None:
+    """Return the order of names that are all whole numbers; None if there are other names."""
     if not all(name.isdecimal() for name in names):
         return None
     return np.argsort([int(name) for name in names], kind="stable")
@@ -166,42 +166,42 @@ def order_of_numbers(names: Sequence[str]) -> np.ndarray | None:
 _NumberedRows = Iterator[tuple[int, list[str]]]
 
 
-def _of_table(
-    table: RawTable, kind: ListOf, numbers: dict[str, int], columns: Sequence[str] | None
+def _read_table_rows(
+    table: RawTable, kind: ListKind, numbers: dict[str, int], columns: Sequence[str] | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of the names in two columns, and the third column or ones, of a table with headings."""
     import polars as pl
 
-    places = _places(table.path, table.names, columns, kind)
+    places = _find_columns(table.path, table.names, columns, kind)
     if columns is None and kind.weight is not None:
-        places = [*places[:2], *_weight(table, kind.weight)]
+        places = [*places[:2], *_find_weight(table, kind.weight)]
     if columns is None:
-        _tell_unused(table, places, kind)
+        _report_unused(table, places, kind)
     first, second = (table.texts(table.names[place]).str.strip_chars() for place in places[:2])
     for column, place in ((first, places[0]), (second, places[1])):
         if (column == "").any():
             row = int((column == "").arg_max() or 0)
             raise LatentiaError(
-                f"an empty cell where a {kind.end} is needed. Fill it in or leave the {table.unit} out.",
+                f"expected a {kind.end}, found an empty cell. Fill it in or leave the {table.unit} out.",
                 **table.cell(row, table.names[place]),
             )
     if columns is None:
-        rows = list(zip(first.head(_LOOKED_AT).to_list(), second.head(_LOOKED_AT).to_list(), strict=True))
+        rows = list(zip(first.head(_N_CHECKED).to_list(), second.head(_N_CHECKED).to_list(), strict=True))
         _refuse_measurements(table.path, [(a, b, 1) for a, b in rows], kind)
-    both = (
+    stacked = (
         pl.DataFrame({"a": first, "b": second})
         .with_row_index()
         .unpivot(index="index")
         .sort("index", maintain_order=True)
     )
-    names = both["value"].unique(maintain_order=True).to_list()
+    names = stacked["value"].unique(maintain_order=True).to_list()
     numbers.update({name: i for i, name in enumerate(names)})
-    known = pl.Series(names), pl.Series(range(len(names)), dtype=pl.Int64)
-    codes = [column.replace_strict(*known, return_dtype=pl.Int64).to_numpy() for column in (first, second)]
-    return np.column_stack(codes), _weights(table, places, kind)
+    name_codes = pl.Series(names), pl.Series(range(len(names)), dtype=pl.Int64)
+    codes = [column.replace_strict(*name_codes, return_dtype=pl.Int64).to_numpy() for column in (first, second)]
+    return np.column_stack(codes), _read_weights(table, places, kind)
 
 
-def _weights(table: RawTable, places: Sequence[int], kind: ListOf) -> np.ndarray:
+def _read_weights(table: RawTable, places: Sequence[int], kind: ListKind) -> np.ndarray:
     """Return the third column as numbers, or ones."""
     import polars as pl
 
@@ -224,11 +224,11 @@ def _weights(table: RawTable, places: Sequence[int], kind: ListOf) -> np.ndarray
             f"{write_parameter('columns')}.",
             **table.cell(row, name),
         )
-    whole = (unique % 1 == 0).all() and (not len(unique) or unique[-1] < _MOST_EXACT)
-    return values.astype(np.int64) if whole else values
+    is_whole = (unique % 1 == 0).all() and (not len(unique) or unique[-1] < _MAX_EXACT)
+    return values.astype(np.int64) if is_whole else values
 
 
-def _weight(table: RawTable, name: str) -> list[int]:
+def _find_weight(table: RawTable, name: str) -> list[int]:
     """Return the place of the numbers: of the column with this name, or the third one if it holds numbers and no times."""
     named = [i for i, heading in enumerate(table.names) if i > 1 and heading.lower() == name]
     if named or len(table.names) < 3 or is_clock(table, table.names[2]):
@@ -236,51 +236,53 @@ def _weight(table: RawTable, name: str) -> list[int]:
     return [2] if _is_number(str(table.texts(table.names[2])[0]).strip()) else []
 
 
-def _tell_unused(table: RawTable, places: Sequence[int], kind: ListOf) -> None:
+def _report_unused(table: RawTable, places: Sequence[int], kind: ListKind) -> None:
     unused = [name for place, name in enumerate(table.names) if place not in places]
     if unused:
-        more = f" and {len(unused) - _LISTED} more" * (len(unused) > _LISTED)
-        used = " and ".join(repr(table.names[place]) for place in places[:2])
-        fact = f"{table.path}: columns {used} were read as the {kind.ends} of {kind.things}; not used: "
+        rest = f" and {len(unused) - _N_LISTED} more" * (len(unused) > _N_LISTED)
+        names_used = " and ".join(repr(table.names[place]) for place in places[:2])
+        fact = f"{table.path}: columns {names_used} were read as the {kind.ends} of {kind.things}; not used: "
         warn(
             FileNotice(
-                f"{fact}{', '.join(map(repr, unused[:_LISTED]))}{more}.", "columns= names others.", parameter="columns"
+                f"{fact}{', '.join(map(repr, unused[:_N_LISTED]))}{rest}.",
+                "columns= names others.",
+                parameter="columns",
             )
         )
 
 
 @contextlib.contextmanager
-def _open(
-    path: Path, encoding: str | None, kind: ListOf
+def _open_rows(
+    path: Path, encoding: str | None, kind: ListKind
 ) -> Iterator[tuple[Iterator[tuple[str, str, float | int]], Callable[[], int]]]:
-    """Rows of a text, and a function that says how many bytes of the file were read."""
+    """Yield the rows of a text, and a function that returns the number of bytes read so far."""
     with open_unicode(path, encoding=encoding) as file:
         lines: _NumberedRows = enumerate((line.split() for line in file), 1)
-        yield _rows(path, lines, kind), lambda: bytes_read(file)
+        yield _read_rows(path, lines, kind), lambda: bytes_read(file)
 
 
-def _rows(path: Path, rows: _NumberedRows, kind: ListOf) -> Iterator[tuple[str, str, float | int]]:
-    """Two names and a number, or 1, of every row."""
+def _read_rows(path: Path, rows: _NumberedRows, kind: ListKind) -> Iterator[tuple[str, str, float | int]]:
+    """Yield two names and a number, or 1, of every row."""
     for number, cells in rows:
         if not cells or kind.is_comment(cells[0]):
             continue
         if not 2 <= len(cells) <= 3:
             raise LatentiaError(f"{len(cells)} columns, and {kind.row}", source=path, place=f"line {number}")
-        yield cells[0], cells[1], _number(path, number, cells[2], kind) if len(cells) == 3 else 1
+        yield cells[0], cells[1], _parse_number(path, number, cells[2], kind) if len(cells) == 3 else 1
 
 
-def _places(path: Path, header: list[str], columns: Sequence[str] | None, kind: ListOf) -> list[int]:
+def _find_columns(path: Path, header: list[str], columns: Sequence[str] | None, kind: ListKind) -> list[int]:
     if header and all(_is_number(cell) for cell in header):
         raise LatentiaError(
-            f"the first line, {', '.join(header[:3])}, holds numbers where headings are expected. Put a line of "
-            "headings above it, such as from,to.",
+            f"expected headings, found numbers in the first line, {', '.join(header[:3])}. Put a line of headings above it, "
+            "such as from,to.",
             source=path,
         )
     if columns is None:
         if len(header) < 2:
             raise LatentiaError(
-                f"{len(header)} columns, and two of {kind.ends} are needed. Name a file .csv if commas separate its "
-                "columns, and .tsv if tabs do.",
+                f"expected two columns of {kind.ends}, found {len(header)}. Name a file .csv if commas separate its columns, "
+                "and .tsv if tabs do.",
                 source=path,
             )
         return list(range(min(len(header), 3)))
@@ -289,7 +291,7 @@ def _places(path: Path, header: list[str], columns: Sequence[str] | None, kind: 
             raise LatentiaError(f"no column {column!r}. There are {', '.join(header)}.", source=path)
     if len(columns) not in (2, 3):
         raise LatentiaError(
-            f"{len(columns)} columns are named: two of {kind.ends}, and one of {kind.numbers} if there is one."
+            f"expected two columns of {kind.ends}, and optionally one of {kind.numbers}; found {len(columns)} names."
         )
     return [header.index(column) for column in columns]
 
@@ -302,8 +304,8 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _number(path: Path, line: int, cell: str, kind: ListOf) -> float | int:
+def _parse_number(path: Path, line: int, cell: str, kind: ListKind) -> float | int:
     value = float(cell) if _is_number(cell) else float("nan")
     if not kind.allows(value):
         raise LatentiaError(f"{cell!r} is no {kind.number}; {kind.meaning}.", source=path, place=f"line {line}")
-    return int(value) if value.is_integer() and value < _MOST_EXACT else value
+    return int(value) if value.is_integer() and value < _MAX_EXACT else value

@@ -1,4 +1,4 @@
-"""What a table says of documents: columns that stand beside their texts, or in a file of their own."""
+"""Metadata of documents: columns beside their texts, or in a separate file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..exceptions import LatentiaError
 from ..passes.formats import open_unicode, plain_name
 from ..reading import has_columns, open_table
 
-_NAMED = 3  # documents that a message names
+_N_NAMED = 3  # documents that a message names
 _KEYS: tuple[Callable[[Path], str], ...] = (
     str,
     lambda path: path.name,
     lambda path: path.name[: len(plain_name(path))],  # without .gz
     lambda path: Path(path.name[: len(plain_name(path))]).stem,
 )
-"""What a table may call the file of a document, the exact name first."""
+"""Names by which a table may refer to the file of a document, the exact name first."""
 
 
 class Metadata:
@@ -32,8 +32,8 @@ class Metadata:
         self.columns, self.source = dict(columns), source
         self.n_rows = len(next(iter(self.columns.values())))
 
-    def of(self, names: Sequence[str] | None, n_documents: int) -> dict[str, list[str]] | None:
-        """The columns in the order of the documents; None if the rows are others.
+    def align(self, names: Sequence[str] | None, n_documents: int) -> dict[str, list[str]] | None:
+        """Return the columns in the order of the documents; None if the rows belong to other documents.
 
         Parameters
         ----------
@@ -41,26 +41,26 @@ class Metadata:
             Names of the documents, if they have any.
         n_documents : int
         """
-        found = self._by_name(names) if names else None
-        if found is not None:
-            return {name: [column[i] for i in found] for name, column in list(self.columns.items())[1:]}
+        row_numbers = self._find_rows(names) if names else None
+        if row_numbers is not None:
+            return {name: [column[i] for i in row_numbers] for name, column in list(self.columns.items())[1:]}
         return dict(self.columns) if self.n_rows == n_documents else None
 
-    def _by_name(self, names: Sequence[str]) -> list[int] | None:
-        """The row of every document; None if the first column names none of them."""
+    def _find_rows(self, names: Sequence[str]) -> list[int] | None:
+        """Return the row of every document; None if the first column names none of them."""
         first = next(iter(self.columns.values()))
         rows = {name: i for i, name in reversed(list(enumerate(first)))}
         if len(self.columns) < 2:
             return None
         for key in _KEYS:
             keys = [key(Path(name)) for name in names]
-            known = [name in rows for name in keys]
-            if not any(known) or len(set(keys)) < len(keys):
+            has_row = [name in rows for name in keys]
+            if not any(has_row) or len(set(keys)) < len(keys):
                 continue
-            if not all(known):
-                lacking = [name for name, there in zip(names, known, strict=True) if not there]
+            if not all(has_row):
+                missing = [name for name, present in zip(names, has_row, strict=True) if not present]
                 raise LatentiaError(
-                    f"{len(lacking)} of {len(names)} documents have no row: {_listed(lacking)}. Add a row for "
+                    f"{len(missing)} of {len(names)} documents have no row: {_list_names(missing)}. Add a row for "
                     "each, with its name in the first column.",
                     source=self.source,
                 )
@@ -71,19 +71,19 @@ class Metadata:
         return None
 
     def refuse(self, names: Sequence[str] | None, n_documents: int) -> LatentiaError:
-        """The error of rows that are others than the documents."""
+        """Return the error for rows that do not match the documents."""
         rows = f"{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
-        named = f", or with their names ({_listed(names)}) in the first column" if names else ""
+        named = f", or with their names ({_list_names(names)}) in the first column" if names else ""
         return LatentiaError(
-            f"{rows}, and there are {n_documents} documents: give a row for each, in their order{named}.",
+            f"expected a row for each of the {n_documents} documents, in their order{named}; found {rows}.",
             source=self.source,
         )
 
 
 def read_metadata(path: Path, encoding: str | None = None) -> Metadata:
-    """Read all columns of a table as they are; a file that is none has one column, a value a line."""
+    """Read all columns of a table as texts; any other file has one column, a value a line."""
     if path.is_dir() or not path.exists():
-        problem = "a folder, and a file is needed" if path.is_dir() else "no such file"
+        problem = "expected a file, found a folder" if path.is_dir() else "no such file"
         raise LatentiaError(f"{problem}.", source=path, parameter="metadata")
     if not has_columns(path):
         with open_unicode(path, None, encoding) as file:
@@ -95,5 +95,5 @@ def read_metadata(path: Path, encoding: str | None = None) -> Metadata:
     return Metadata({name: table.texts(name).to_list() for name in table.names}, str(path))
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+def _list_names(names: Sequence[str]) -> str:
+    return ", ".join(names[:_N_NAMED]) + (f" and {len(names) - _N_NAMED} more" if len(names) > _N_NAMED else "")

@@ -1,4 +1,4 @@
-"""Files of baskets: each line lists the items that one row has."""
+"""Files of baskets: each line lists the items of one row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..reading import has_columns, long_columns, open_reading
 
 __all__ = ["read_baskets"]
 
-_SEPARATORS, _SAMPLE = ",;\t|", 1 << 16
+_SEPARATORS, _SAMPLE_SIZE = ",;\t|", 1 << 16
 
 
 def read_baskets(
@@ -33,20 +33,20 @@ def read_baskets(
         Items may be quoted; blanks around them and empty items are dropped. Empty lines are baskets without items only if they
         hold a separator; others are left out, and counted in a notice.
     rows : {"long", "wide"}, optional
-        "long": a table with headings and a row for each item, of which a column says whose it is, such as an invoice. By
+        "long": a table with headings and a row for each item, with a column that names the basket, such as an invoice. By
         default a table is long if its headings say so.
     empty : {"missing", "absent"}
         "absent" keeps empty lines, as baskets without items.
     encoding : str, optional
-        By default UTF-8, else what the file looks like.
+        Encoding; detected by default.
     columns : sequence of str, optional
-        Of a long table the column of baskets and that of items.
+        The column of baskets and that of items, of a long table.
 
     Returns
     -------
     baskets : list of lists of str
     lines : list
-        The line of the file that each basket stands in, from 1, or its name in a long table.
+        The line of each basket in the file, from 1, or its name in a long table.
 
     Raises
     ------
@@ -67,24 +67,24 @@ def read_baskets(
     path = Path(path)
     with reusable(path) as source:
         if rows != "wide":
-            found = _long_baskets(source, rows, columns, encoding)
-            if found is not None:
-                return found
-        baskets, lines, n_empty = _listed(source, encoding, empty == "absent")
+            long_baskets = _read_long_baskets(source, rows, columns, encoding)
+            if long_baskets is not None:
+                return long_baskets
+        baskets, lines, n_empty = _read_lists(source, encoding, empty == "absent")
     if not any(baskets):
-        raise LatentiaError("no items. Each line should list those of one basket, separated by commas.", source=path)
+        raise LatentiaError("expected lines of items separated by commas, found no items.", source=path)
     if n_empty:
         fact = f"{path}: {n_empty:,} empty lines were left out."
         warn(FileNotice(fact, "empty='absent' keeps them, as baskets without items."))
     return baskets, lines
 
 
-def _listed(path: Path, encoding: str | None, keep: bool) -> tuple[list[list[str]], list[Any], int]:
-    """Read a list of items a line, and count empty lines between them that are left out."""
+def _read_lists(path: Path, encoding: str | None, keep: bool) -> tuple[list[list[str]], list[Any], int]:
+    """Read a list of items a line, and count the empty lines that are left out."""
     baskets: list[list[str]] = []
     lines, n_empty, skipped = [], 0, 0
     with readable(path), open_unicode(path, "", encoding) as file:
-        sample = file.read(_SAMPLE)
+        sample = file.read(_SAMPLE_SIZE)
         file.seek(0)
         separator = max(_SEPARATORS, key=sample.count)
         reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
@@ -92,7 +92,7 @@ def _listed(path: Path, encoding: str | None, keep: bool) -> tuple[list[list[str
             for cells in reader:
                 if not cells:
                     skipped += 1
-                if cells and skipped:  # empty lines at the end say nothing
+                if cells and skipped:  # empty lines at the end are ignored
                     n_empty += 0 if keep else skipped
                     baskets += [[] for _ in range(skipped)] if keep else []
                     lines += list(range(reader.line_num - skipped, reader.line_num)) if keep else []
@@ -105,10 +105,10 @@ def _listed(path: Path, encoding: str | None, keep: bool) -> tuple[list[list[str
     return baskets, lines, n_empty
 
 
-def _long_baskets(
+def _read_long_baskets(
     path: Path, rows: str | None, columns: Sequence[str] | None, encoding: str | None
 ) -> tuple[list[list[str]], list[Any]] | None:
-    """Read a table with a row for each item; None where it is none, unless ``rows`` says that it is."""
+    """Read a table with a row for each item; return None for other files, unless ``rows`` is "long"."""
     if rows is None and (columns is None and not has_columns(path)):
         return None
     try:
@@ -123,19 +123,19 @@ def _long_baskets(
     if names is None or len(names) != 2:
         if rows == "long":
             raise LatentiaError(
-                f"which column says whose an item is, and which holds the item? There are "
-                f"{', '.join(table.names)}; name the two with {write_parameter('columns')}.",
+                f"which columns name the basket and the item? There are {', '.join(table.names)}; name the two with "
+                f"{write_parameter('columns')}.",
                 source=path,
             )
         return None
     unknown = [name for name in names if name not in table.names]
     if unknown:
         raise LatentiaError(f"no column {unknown[0]!r}. There are {', '.join(table.names)}.", source=path)
-    found: dict[str, dict[str, None]] = {}
+    items_by_basket: dict[str, dict[str, None]] = {}
     for basket, item in zip(*(table.texts(name).to_list() for name in names), strict=True):
-        items = found.setdefault(basket.strip(), {})
+        items = items_by_basket.setdefault(basket.strip(), {})
         if item.strip():
             items[item.strip()] = None
-    fact = f"{path}: was read with a row for each item: those of one {names[0]!r} are a basket of {names[1]!r}."
+    fact = f"{path}: was read with a row for each item: rows with the same {names[0]!r} are a basket of {names[1]!r}."
     warn(FileNotice(fact, "rows='wide' reads a basket a row.", parameter="rows"))
-    return [list(items) for items in found.values()], list(found)
+    return [list(items) for items in items_by_basket.values()], list(items_by_basket)

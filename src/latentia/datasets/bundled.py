@@ -1,4 +1,4 @@
-"""A real corpus that comes with the library: the chapters of the King James Bible (1611, out of copyright)."""
+"""Bundled corpus: the chapters of the King James Bible (1611, out of copyright)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .texts import Texts
 
 
 def load_bible() -> Texts:
-    """The 1,189 chapters of the King James Bible as texts, named like ``Genesis 1``; 790,000 words.
+    """Return the 1,189 chapters of the King James Bible as texts, named like ``Genesis 1``; 790,000 words.
 
     Returns
     -------

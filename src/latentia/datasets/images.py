@@ -1,4 +1,4 @@
-"""Images as tables of patches, and back: files are read through Pillow, which comes with the ``report`` extra."""
+"""Images as tables of patches, and back; files are read through Pillow, from the ``report`` extra."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLOURS = "red", "green", "blue"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 _WHITE_8, _WHITE_16 = 255.0, 65535.0
 _ROUNDING = 1e-12
-_NORMAL_MEDIAN = 0.6745  # of the size of a standard normal number
+_NORMAL_MEDIAN = 0.6745  # median modulus of a standard normal number
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Pictures:
     shape : (int, int)
         Height and width of a picture.
     names : list of str
-        Of the files, relative to the folder.
+        Names of the files, relative to the folder.
     """
 
     values: np.ndarray
@@ -66,13 +66,13 @@ class Patches:
     Attributes
     ----------
     values : ndarray of shape (n_patches, size * size) or (n_patches, size * size * 3)
-        Each without its mean in every colour; those of one colour are zeros.
+        Patches minus their mean in every colour; uniform patches are zeros.
     shape : tuple of int
-        Height and width of a patch, and 3 where there are colours.
+        Height and width of a patch, and 3 if there are colours.
     images : list of ndarray
-        The images, shape (height, width), or all (height, width, 3) where one has colours.
+        The images, shape (height, width), or all (height, width, 3) if one has colours.
     names : list of str
-        Of their files, relative to the folder.
+        Names of their files, relative to the folder.
     left_out : list of str
         The files of images that are smaller than a patch.
     """
@@ -85,13 +85,13 @@ class Patches:
 
     @property
     def n_places(self) -> int:
-        """How many patches the images have, of which ``values`` may be some."""
+        """Number of all patches of the images; ``values`` may be a sample of them."""
         size = self.shape[0]
         return sum((image.shape[0] - size + 1) * (image.shape[1] - size + 1) for image in self.images)
 
 
 def is_image(path: str | os.PathLike[str]) -> bool:
-    """Whether the name says that the file is an image which `read_image` reads.
+    """Return True if the name is that of an image file that `read_image` reads.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def is_image(path: str | os.PathLike[str]) -> bool:
 
 
 def image_files(folder: str | os.PathLike[str]) -> list[Path]:
-    """The images in a folder and those below it, in the order of their names.
+    """Return the images in a folder and its subfolders, in the order of their names.
 
     Parameters
     ----------
@@ -127,37 +127,37 @@ def read_image(path: str | os.PathLike[str], *, grey: bool = False) -> np.ndarra
     Parameters
     ----------
     path : path
-        Of several pages or frames the first is read, with a note. A picture that says how it is to be turned is turned.
+        Only the first of several pages or frames is read, with a note. Stored rotations are applied.
     grey : bool
-        Whether colours become the grey of the same brightness.
+        True converts colours to grey of the same brightness.
 
     Returns
     -------
     ndarray of shape (height, width), or (height, width, 3) where there are colours
-        From 0, black, to 1, white. Transparent parts are taken as white. Values that are no whole numbers of 8 or 16 bits are
-        taken as they are if they lie between 0 and 1, and otherwise brought there from their least and greatest, with a note.
+        From 0, black, to 1, white. Transparent parts become white. Values that are no whole numbers of 8 or 16 bits are kept
+        if they lie between 0 and 1, and otherwise scaled from their minimum and maximum to 0 and 1, with a note.
     """
     target = Path(path)
     with readable(target):
         if not target.is_file():
             raise LatentiaError(
-                f"{'a folder, and an image is needed' if target.is_dir() else 'no such file'}.", source=target
+                f"{'expected an image, found a folder' if target.is_dir() else 'no such file'}.", source=target
             )
-        picture = _opened(target)
+        picture = _open(target)
         mode = picture.mode
         if mode in ("F", "I") or mode.startswith("I;16"):
-            return _of_numbers(target, np.asarray(picture, dtype=np.float64), mode != "F")
+            return _scale_numbers(target, np.asarray(picture, dtype=np.float64), mode != "F")
         if picture.has_transparency_data:
-            picture = _on_white(picture)
+            picture = _blend_on_white(picture)
         if grey or picture.mode in ("1", "L"):
             return np.asarray(picture.convert("L"), dtype=np.float64) / _WHITE_8
         values = np.asarray(picture.convert("RGB"), dtype=np.float64) / _WHITE_8
-        same = (values == values[..., :1]).all()
-        return np.ascontiguousarray(values[..., 0]) if same else values
+        is_grey = (values == values[..., :1]).all()
+        return np.ascontiguousarray(values[..., 0]) if is_grey else values
 
 
 def read_pictures(path: str | os.PathLike[str]) -> Pictures:
-    """Read a picture, or all of a folder and those below it, in grey, as rows of a table; they must be of one size.
+    """Read a picture, or all in a folder and its subfolders, in grey, as rows of a table; all must have one size.
 
     Parameters
     ----------
@@ -178,17 +178,16 @@ def read_pictures(path: str | os.PathLike[str]) -> Pictures:
     --------
     read_image : One image, in its colours.
     """
-    files, names = _listed(Path(path))
+    files, names = _list_images(Path(path))
     images = [read_image(file, grey=True) for file in files]
-    for file, one in zip(files, images, strict=True):
-        if one.shape != images[0].shape:
+    for file, image in zip(files, images, strict=True):
+        if image.shape != images[0].shape:
             raise LatentiaError(
-                f"{image_words(one.shape)}, and {files[0].name} has {image_words(images[0].shape)}: pictures of one "
-                "size are needed.",
+                f"expected {image_words(images[0].shape)}, as in {files[0].name}; found {image_words(image.shape)}.",
                 source=file,
             )
     height, width = images[0].shape
-    return Pictures(np.array([one.ravel() for one in images]), (height, width), names)
+    return Pictures(np.array([image.ravel() for image in images]), (height, width), names)
 
 
 def read_patches(
@@ -199,7 +198,7 @@ def read_patches(
     grey: bool = False,
     random_state: Any = 0,
 ) -> Patches:
-    """Read squares of an image, or of all in a folder and those below it, as rows of a table, each without its mean.
+    """Read square patches of an image, or of all in a folder and its subfolders, as rows of a table, minus their means.
 
     Parameters
     ----------
@@ -209,16 +208,16 @@ def read_patches(
     size : int
         Height and width of a patch.
     n_patches : int or None
-        How many of them to draw from all places, each at most once; None takes all. They stay in their order.
+        Number of patches to draw without replacement from all places; None takes all. They stay in their order.
     grey : bool
-        Whether colours become the grey of the same brightness. Otherwise all images are in colour if one is.
+        True converts colours to grey of the same brightness. Otherwise all images are in colour if one is.
     random_state : int, RandomState or None
-        Of the drawing.
+        Seed of the draw.
 
     Returns
     -------
     Patches
-        Values, shape (n_patches, size * size) or (n_patches, size * size * 3), and the images that they are of.
+        Values, shape (n_patches, size * size) or (n_patches, size * size * 3), and the images.
 
     Raises
     ------
@@ -231,33 +230,33 @@ def read_patches(
     """
     check_parameter("size", size, Integer(1))
     check_parameter("n_patches", n_patches, OrNone(Integer(1)))
-    files, names = _listed(Path(path))
+    files, names = _list_images(Path(path))
     images = [read_image(file, grey=grey) for file in files]
     large = [min(image.shape[:2]) >= size for image in images]
     if not any(large):
         raise LatentiaError(
-            f"{image_words(images[0].shape)}, and patches of {size} x {size} do not fit; choose smaller ones with "
+            f"expected at least {size} x {size} pixels, found {image_words(images[0].shape)}. Choose smaller patches with "
             f"{write_parameter('size')}.",
             source=files[0],
         )
     left_out = [name for name, fits in zip(names, large, strict=True) if not fits]
     if left_out:
-        what = "image is" if len(left_out) == 1 else "images are"
-        warn(f"{path}: {len(left_out)} {what} smaller than {size} x {size} pixels and left out.", DroppedDataWarning)
-    kept = list(compress(images, large))
-    if any(image.ndim == 3 for image in kept):
-        kept = [in_colour(image) for image in kept]
-    found = image_patches(kept, size, n_patches=n_patches, random_state=random_state)
-    channels = kept[0].shape[2:]
-    values = found - patch_means(found, channels)
+        subject = "image is" if len(left_out) == 1 else "images are"
+        warn(f"{path}: {len(left_out)} {subject} smaller than {size} x {size} pixels and left out.", DroppedDataWarning)
+    kept_images = list(compress(images, large))
+    if any(image.ndim == 3 for image in kept_images):
+        kept_images = [to_colour(image) for image in kept_images]
+    patches = image_patches(kept_images, size, n_patches=n_patches, random_state=random_state)
+    channels = kept_images[0].shape[2:]
+    values = patches - patch_means(patches, channels)
     values[np.abs(values).max(axis=1) < _ROUNDING] = 0.0
     if not values.any():
         raise LatentiaError("all patches are of one colour: there is nothing to learn from.", source=path)
-    return Patches(values, (size, size, *channels), kept, list(compress(names, large)), left_out)
+    return Patches(values, (size, size, *channels), kept_images, list(compress(names, large)), left_out)
 
 
 def pixel_names(shape: Sequence[int]) -> list[str]:
-    """Names of the pixels of an image, row by row; in colour, of the three values of each.
+    """Return names of the pixels of an image, row by row; in colour, of the three values of each.
 
     Parameters
     ----------
@@ -274,8 +273,8 @@ def pixel_names(shape: Sequence[int]) -> list[str]:
     >>> pixel_names((1, 2))
     ['row 1 column 1', 'row 1 column 2']
     """
-    each = [f"row {i} column {j}" for i in range(1, shape[0] + 1) for j in range(1, shape[1] + 1)]
-    return [f"{one} {colour}" for one in each for colour in COLOURS] if len(shape) > 2 else each
+    pixels = [f"row {i} column {j}" for i in range(1, shape[0] + 1) for j in range(1, shape[1] + 1)]
+    return [f"{pixel} {colour}" for pixel in pixels for colour in COLOURS] if len(shape) > 2 else pixels
 
 
 def check_pixels(
@@ -288,11 +287,11 @@ def check_pixels(
     values : ndarray or sparse matrix of shape (n_rows, d)
         The table.
     source : str
-        What the error calls it.
+        Name of the table in the error.
     image : (int, int), optional
-        Height and width of the image whose pixels the rows are.
+        Height and width of an image with a row for each pixel.
     shape : (int, int), optional
-        Height and width of the pictures that the rows are.
+        Height and width of pictures, one a row.
 
     Raises
     ------
@@ -300,16 +299,16 @@ def check_pixels(
         If there are more or fewer of them.
     """
     n, d = values.shape
-    for parameter, given, size, what in (("image", image, n, "rows"), ("shape", shape, d, "columns")):
-        if given is not None and given[0] * given[1] != size:
+    for parameter, expected_shape, size, noun in (("image", image, n, "rows"), ("shape", shape, d, "columns")):
+        if expected_shape is not None and expected_shape[0] * expected_shape[1] != size:
             raise LatentiaError(
-                f"these are {given[0] * given[1]:,} pixels, and {source} has {size:,} {what}.",
-                parameter=parameter, value=f"{given[1]}x{given[0]}",
+                f"these are {expected_shape[0] * expected_shape[1]:,} pixels, and {source} has {size:,} {noun}.",
+                parameter=parameter, value=f"{expected_shape[1]}x{expected_shape[0]}",
             )  # fmt: skip
 
 
 def image_words(shape: Sequence[int]) -> str:
-    """``95 x 60 pixels`` of a height and a width."""
+    """Return a text such as ``95 x 60 pixels`` for a height and a width."""
     return f"{shape[1]} x {shape[0]} pixels"
 
 
@@ -338,14 +337,14 @@ def write_image(path: str | os.PathLike[str], image: np.ndarray) -> Path:
 
 
 def picture_of(image: np.ndarray) -> Any:
-    """An image of values from 0 to 1 as a Pillow image of 8 bits."""
+    """Return an image of values from 0 to 1 as a Pillow image of 8 bits."""
     return pillow("Writing images").fromarray(np.rint(_WHITE_8 * np.clip(image, 0.0, 1.0)).astype(np.uint8))
 
 
 def image_patches(
     images: Any, size: int = 8, *, stride: int = 1, n_patches: int | None = None, random_state: Any = 0
 ) -> np.ndarray:
-    """Squares of an image, or of several, as rows of a table.
+    """Return square patches of an image, or of several, as rows of a table.
 
     Parameters
     ----------
@@ -356,14 +355,14 @@ def image_patches(
         Pixels from one patch to the next. The last patches are aligned with the end of the image, so that all pixels are
         covered.
     n_patches : int, optional
-        How many of them to draw, each at most once; all by default, and where there are fewer. They stay in their order.
+        Number of patches to draw without replacement; all by default, or if there are fewer. They stay in their order.
     random_state : int, RandomState or None
-        Of the drawing.
+        Seed of the draw.
 
     Returns
     -------
     ndarray of shape (n, size * size) or (n, size * size * channels)
-        Pixels row by row, the channels of a pixel beside each other: what ``reshape(size, size, channels)`` gives back.
+        Pixels row by row, with the channels of a pixel together, so that ``reshape(size, size, channels)`` gives the patch.
 
     See Also
     --------
@@ -371,8 +370,10 @@ def image_patches(
     """
     check_parameter("size", size, Integer(1))
     check_parameter("stride", stride, Integer(1))
-    many = _checked(images, size)
-    grids = [(_starts(image.shape[0], size, stride), _starts(image.shape[1], size, stride)) for image in many]
+    checked = _check_images(images, size)
+    grids = [
+        (_find_starts(image.shape[0], size, stride), _find_starts(image.shape[1], size, stride)) for image in checked
+    ]
     ends = np.cumsum([len(rows) * len(columns) for rows, columns in grids])
     chosen = np.arange(ends[-1])
     if n_patches is not None:
@@ -380,17 +381,19 @@ def image_patches(
         if n_patches < len(chosen):
             generator = np.random.default_rng(seed_of(random_state))
             chosen = np.sort(generator.choice(len(chosen), n_patches, replace=False))
-    found = np.empty((len(chosen), size * size * many[0].shape[2]))
-    for image, (rows, columns), end in zip(many, grids, ends, strict=True):
-        own = (chosen >= end - len(rows) * len(columns)) & (chosen < end)
-        down, across = np.divmod(chosen[own] - (end - len(rows) * len(columns)), len(columns))
+    patches = np.empty((len(chosen), size * size * checked[0].shape[2]))
+    for image, (rows, columns), end in zip(checked, grids, ends, strict=True):
+        in_image = (chosen >= end - len(rows) * len(columns)) & (chosen < end)
+        down, across = np.divmod(chosen[in_image] - (end - len(rows) * len(columns)), len(columns))
         windows = sliding_window_view(image, (size, size), axis=(0, 1))  # (.., .., channels, size, size)
-        found[own] = windows[rows[down], columns[across]].transpose(0, 2, 3, 1).reshape(len(down), found.shape[1])
-    return found
+        patches[in_image] = (
+            windows[rows[down], columns[across]].transpose(0, 2, 3, 1).reshape(len(down), patches.shape[1])
+        )
+    return patches
 
 
 def image_from_patches(patches: np.ndarray, shape: Sequence[int], *, stride: int = 1) -> np.ndarray:
-    """The image whose patches these are; where they overlap it is their mean.
+    """Return the image with these patches; overlapping patches are averaged.
 
     Parameters
     ----------
@@ -409,14 +412,16 @@ def image_from_patches(patches: np.ndarray, shape: Sequence[int], *, stride: int
     height, width, channels = (*shape, 1)[:3]
     size = round((patches.shape[1] / channels) ** 0.5)
     if size * size * channels != patches.shape[1]:
-        raise LatentiaError(f"patches has {patches.shape[1]} columns, which are no square of {_of_channels(channels)}.")
+        raise LatentiaError(
+            f"patches has {patches.shape[1]} columns, which are no square of {_describe_channels(channels)}."
+        )
     if size > min(height, width):
         raise LatentiaError(f"patches are {size} x {size} pixels, and the image {height} x {width}.")
-    rows, columns = _starts(height, size, stride), _starts(width, size, stride)
+    rows, columns = _find_starts(height, size, stride), _find_starts(width, size, stride)
     if len(patches) != len(rows) * len(columns):
         raise LatentiaError(
-            f"patches has {len(patches)} rows, and an image of {height} x {width} pixels has {len(rows) * len(columns)} "
-            f"patches of {size} x {size} with stride {stride}: all are needed."
+            f"patches: expected all {len(rows) * len(columns)} patches of {size} x {size} with stride {stride} of an image of "
+            f"{height} x {width} pixels, found {len(patches)}."
         )
     cells = patches.reshape(len(rows), len(columns), size, size, channels)
     total, times = np.zeros((height, width, channels)), np.zeros((height, width, 1))
@@ -428,23 +433,23 @@ def image_from_patches(patches: np.ndarray, shape: Sequence[int], *, stride: int
     return (total / times).reshape(tuple(shape))
 
 
-def in_colour(image: np.ndarray) -> np.ndarray:
-    """The image with three colours, which are the same where it is grey."""
+def to_colour(image: np.ndarray) -> np.ndarray:
+    """Return the image with three colours, which are equal if it is grey."""
     return image if image.ndim == 3 else np.repeat(image[:, :, None], len(COLOURS), axis=2)
 
 
 def patch_means(patches: np.ndarray, channels: Sequence[int]) -> np.ndarray:
-    """The mean of every patch, of each of its colours, in the shape of the patches."""
+    """Return the mean of every patch, for each colour, in the shape of the patches."""
     n = int(np.prod(channels))
     means = patches.reshape(len(patches), -1, n).mean(axis=1)
     return np.tile(means, patches.shape[1] // n)
 
 
 def noise_level(image: np.ndarray) -> float:
-    """Standard deviation of the noise in an image, shape (height, width) or (height, width, channels), of 2 x 2 pixels or more.
+    """Estimate the standard deviation of the noise in an image of at least 2 x 2 pixels.
 
-    It is taken from the second differences of four neighbours, in which little but noise is left of most images; fine texture
-    counts as noise.
+    The estimate uses second differences of four neighbours, which contain little but noise in most images; fine texture counts
+    as noise.
 
     Parameters
     ----------
@@ -462,18 +467,18 @@ def noise_level(image: np.ndarray) -> float:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _listed(source: Path) -> tuple[list[Path], list[str]]:
-    """The image, or those of a folder, and their names as seen from it."""
+def _list_images(source: Path) -> tuple[list[Path], list[str]]:
+    """Return the image, or those of a folder, and their names relative to it."""
     if not source.is_dir():
         return [source], [source.name]
     files = image_files(source)
     if not files:
-        raise LatentiaError("no images in this folder: PNG, JPEG and TIFF are read.", source=source)
+        raise LatentiaError("expected PNG, JPEG or TIFF files, found no images in this folder.", source=source)
     return files, [str(file.relative_to(source)) for file in files]
 
 
 def pillow(purpose: str) -> Any:
-    """Pillow's module of images."""
+    """Import Pillow's module of images."""
     try:
         from PIL import Image
     except ImportError:
@@ -481,14 +486,14 @@ def pillow(purpose: str) -> Any:
     return Image
 
 
-def _opened(path: Path) -> Any:
-    """The first picture of a file, turned as it says."""
+def _open(path: Path) -> Any:
+    """Open the first picture of a file, with its stored rotation applied."""
     Image = pillow("Reading images")
     from PIL import ImageOps
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what it does not read, and of large pictures
+            warnings.simplefilter("ignore")  # about ignored metadata, and large pictures
             with Image.open(path) as picture:
                 frames = getattr(picture, "n_frames", 1)
                 turned = ImageOps.exif_transpose(picture)
@@ -496,8 +501,8 @@ def _opened(path: Path) -> Any:
     except (LatentiaError, MemoryError):
         raise
     except Image.UnidentifiedImageError:
-        raise LatentiaError("not an image, or damaged. PNG, JPEG and TIFF are read.", source=path) from None
-    except Exception as error:  # whatever its readers meet in a damaged file
+        raise LatentiaError("expected a PNG, JPEG or TIFF image; the file is none, or damaged.", source=path) from None
+    except Exception as error:  # its readers raise anything for a damaged file
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise LatentiaError(f"not a readable image ({error}).", source=path) from error
@@ -506,59 +511,59 @@ def _opened(path: Path) -> Any:
     return turned
 
 
-def _on_white(picture: Any) -> Any:
-    """A picture with transparent parts, laid on white."""
+def _blend_on_white(picture: Any) -> Any:
+    """Blend a picture with transparent parts on white."""
     Image = pillow("Reading images")
     over = picture.convert("RGBA")
     return Image.alpha_composite(Image.new("RGBA", over.size, "white"), over).convert("RGB")
 
 
-def _of_numbers(path: Path, values: np.ndarray, whole: bool) -> np.ndarray:
-    """Grey values that are no bytes, brought to 0 and 1; ``whole`` ones of 16 bits as these are."""
+def _scale_numbers(path: Path, values: np.ndarray, is_whole: bool) -> np.ndarray:
+    """Scale grey values that are no bytes to the range from 0 to 1; whole numbers by the range of 16 bits if they fit."""
     if not np.isfinite(values).all():
         row, column = (int(at) for at in np.argwhere(~np.isfinite(values))[0])
         raise LatentiaError(f"the pixel in row {row + 1}, column {column + 1} is {values[row, column]}.", source=path)
-    least, most = float(values.min()), float(values.max())
-    if whole and least >= 0 and most <= _WHITE_16:
+    low, high = float(values.min()), float(values.max())
+    if is_whole and low >= 0 and high <= _WHITE_16:
         return values / _WHITE_16
-    if not whole and least >= 0 and most <= 1:
+    if not is_whole and low >= 0 and high <= 1:
         return values
-    warn(FileNotice(f"{path}: values from {least:g} to {most:g} were brought to 0, black, and 1, white."))
-    return (values - least) / (most - least) if most > least else np.ones_like(values)
+    warn(FileNotice(f"{path}: values from {low:g} to {high:g} were scaled to 0, black, to 1, white."))
+    return (values - low) / (high - low) if high > low else np.ones_like(values)
 
 
 # --- patches --------------------------------------------------------------------------------------------------------
 
 
-def _starts(length: int, size: int, stride: int) -> np.ndarray:
-    """Where patches begin along an axis; the last ends with it."""
+def _find_starts(length: int, size: int, stride: int) -> np.ndarray:
+    """Return the first pixels of patches along an axis; the last patch ends with the axis."""
     regular = np.arange(0, length - size + 1, stride)
     return regular if regular[-1] == length - size else np.append(regular, length - size)
 
 
-def _checked(images: Any, size: int) -> list[np.ndarray]:
-    """Images of finite numbers, shape (height, width, channels), all with as many channels."""
-    single = isinstance(images, np.ndarray) and images.ndim in (2, 3)
-    many = [np.asarray(image, dtype=np.float64) for image in ([images] if single else images)]
-    if not many:
-        raise LatentiaError("There are no images.")
-    for image in many:
+def _check_images(images: Any, size: int) -> list[np.ndarray]:
+    """Return images of finite numbers, shape (height, width, channels); raise for others, or different channels."""
+    is_single = isinstance(images, np.ndarray) and images.ndim in (2, 3)
+    arrays = [np.asarray(image, dtype=np.float64) for image in ([images] if is_single else images)]
+    if not arrays:
+        raise LatentiaError("Expected at least one image, found none.")
+    for image in arrays:
         if image.ndim not in (2, 3) or not image.size:
             raise LatentiaError(
-                f"An image has the shape {image.shape}: (height, width) or (height, width, channels) is needed."
+                f"An image has the shape {image.shape}; expected (height, width) or (height, width, channels)."
             )
         if min(image.shape[:2]) < size:
             raise LatentiaError(
-                f"An image has {image.shape[0]} x {image.shape[1]} pixels, and patches of {size} x {size} do not fit into it.",
+                f"expected images of at least {size} x {size} pixels, found {image.shape[0]} x {image.shape[1]}.",
                 parameter="size", value=size,
             )  # fmt: skip
         if not np.isfinite(image).all():
             raise LatentiaError("An image has values that are NaN or infinite.")
-    found = [image if image.ndim == 3 else image[:, :, None] for image in many]
-    if len(kinds := sorted({image.shape[2] for image in found})) > 1:
+    with_channels = [image if image.ndim == 3 else image[:, :, None] for image in arrays]
+    if len(kinds := sorted({image.shape[2] for image in with_channels})) > 1:
         raise LatentiaError(f"Images have {kinds[0]} and {kinds[1]} channels: bring them to the same colours.")
-    return found
+    return with_channels
 
 
-def _of_channels(channels: int) -> str:
+def _describe_channels(channels: int) -> str:
     return f"{channels} channels" if channels > 1 else "grey pixels"

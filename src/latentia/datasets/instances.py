@@ -70,13 +70,13 @@ class IntermediateSimplex:
 
     @classmethod
     def of_matrix(cls, M: Sequence[Sequence[Number]] | np.ndarray) -> IntermediateSimplex:
-        """The same question for a nonnegative matrix M of rank r: has it a factorization by r components?
+        """Return the equivalent instance for a nonnegative matrix M of rank r: has it a factorization by r components?
 
         The matrix of the instance is M without zero columns, and with columns that sum to one.
         """
         entries = _exact(M)
         if entries.min() < 0:
-            raise LatentiaError(f"The matrix has the entry {entries.min()}; entries of 0 or more are needed.")
+            raise LatentiaError(f"The matrix has the entry {entries.min()}; expected entries of at least 0.")
         entries = entries[:, entries.sum(axis=0) > 0]
         entries = entries / entries.sum(axis=0)
         coordinates = [list(row) for row in entries]
@@ -96,14 +96,14 @@ class IntermediateSimplex:
         return _distances(self.H, self.b, self.points)
 
     def factorization(self, corners: Sequence[Sequence[Number]] | np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """A, of shape (n, r), and W, of shape (r, m), from the corners of a simplex; None if it is no solution.
+        """Return A, shape (n, r), and W, shape (r, m), from the corners of a simplex; None if it is no solution.
 
         Both are exact: ``A @ W`` is `matrix`.
         """
         simplex = _exact(corners)
         if simplex.shape != (self.r, self.r - 1):
             raise LatentiaError(
-                f"The corners have shape {simplex.shape}; {self.r} points of {self.r - 1} numbers are needed."
+                f"The corners have shape {simplex.shape}; expected {self.r} points of {self.r - 1} numbers."
             )
         inverse = rational.inverse([*simplex.T, [1] * self.r])
         if inverse is None:
@@ -113,7 +113,7 @@ class IntermediateSimplex:
         return (A, W) if min(A.min(), W.min()) >= 0 else None
 
     def is_solved_by(self, corners: Sequence[Sequence[Number]] | np.ndarray) -> bool:
-        """Whether the corners are in the polytope, and their simplex contains all points."""
+        """Return True if the corners are in the polytope, and their simplex contains all points."""
         return self.factorization(corners) is not None
 
 
@@ -176,12 +176,12 @@ class DSum:
         return self.simplex.matrix
 
     def corners(self, chosen: Sequence[int]) -> np.ndarray:
-        """Corners of the simplex of a choice of d values, by their numbers: array of Fraction, shape (3 d + 2, 3 d + 1).
+        """Return the corners of the simplex of a choice of d values, given by their numbers.
 
-        They solve the instance if the values sum to d / 2.
+        The corners are an array of Fraction, shape (3 d + 2, 3 d + 1). They solve the instance if the values sum to d / 2.
         """
         if len(chosen) != self.d:
-            raise LatentiaError(f"{len(chosen)} values were chosen, and d = {self.d} are needed.")
+            raise LatentiaError(f"expected d = {self.d} values, found {len(chosen)}.")
         corners = _zeros(3 * self.d + 2, 3 * self.d + 1)
         corners[1, -1] = Fraction(1)
         for i, k in enumerate(chosen):
@@ -253,7 +253,7 @@ def polygon_slack_matrix(n: int, kind: Literal["regular", "parabola", "circle"] 
     elif kind == "parabola":
         corners = [(Fraction(i), Fraction(i * i)) for i in range(n)]
     elif kind == "circle":
-        corners = [_on_circle(2 * math.pi * (i + 0.5) / n - math.pi) for i in range(n)]
+        corners = [_round_to_circle(2 * math.pi * (i + 0.5) / n - math.pi) for i in range(n)]
     else:
         raise LatentiaError("use 'regular', 'parabola' or 'circle'.", parameter="kind", value=kind)
     polygon = _table(corners)
@@ -297,7 +297,7 @@ def unique_disjointness(n: int, fill: Literal["square", "zero"] = "square") -> n
 
 
 def hexagon_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number = Fraction(1, 2000)) -> HexagonGadget:
-    """The gadget of section 2.4.1 for values s_1, ..., s_N.
+    """Return the gadget of section 2.4.1 for values s_1, ..., s_N.
 
     On three short edges AB, CD and EF of a hexagon lie points at s_i times their length. The corners of the intersection of the
     triangles A_i C_i E_i are contained in these N triangles, and in no other triangle within the hexagon.
@@ -326,7 +326,7 @@ def hexagon_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number =
     triangles = np.stack([hexagon[[0, 2, 4]] + value * (hexagon[[1, 3, 5]] - hexagon[[0, 2, 4]]) for value in s])
     inner = triangles[0]
     for triangle in triangles[1:]:
-        inner = _clipped(inner, *_edges(triangle))
+        inner = _clip(inner, *_edges(triangle))
     points = centre + (1 + moved) * (inner - centre)
     instance = IntermediateSimplex(*_edges(hexagon), points)
     if instance.matrix.min() < 0:
@@ -339,7 +339,7 @@ def hexagon_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number =
 
 
 def hardness_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number = Fraction(1, 2000)) -> np.ndarray:
-    """The matrix of `hexagon_gadget`: array of Fraction, shape (6, 3 N), of rank 3.
+    """Return the matrix of `hexagon_gadget`: array of Fraction, shape (6, 3 N), of rank 3.
 
     Its nonnegative rank is 3 if ``shift`` is at most 0, and above 3 otherwise.
 
@@ -352,7 +352,7 @@ def hardness_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number 
 
 
 def d_sum_instance(values: Iterable[Number], d: int, *, eps: Number | None = None) -> DSum:
-    """The reduction of section 2.4.2: do d of the values, with repetition, sum to d / 2?
+    """Return the reduction of section 2.4.2: do d of the values, with repetition, sum to d / 2?
 
     It has a solution, a factorization of its matrix by 3 d + 2 components, if and only if they do.
 
@@ -412,7 +412,7 @@ def bisection_corpus(graph: Any, copies: int | None = None) -> BisectionCorpus:
 
 
 def bisection_objective(corpus: BisectionCorpus, A: np.ndarray) -> float:
-    """Log-likelihood of topics with proportions that are uniform, up to a constant of the corpus.
+    """Return the log-likelihood of topics with proportions that are uniform, up to a constant of the corpus.
 
     A document of the words i and j has probability A^i . A^j / 3 + (A^i_1 A^j_2 + A^j_1 A^i_2) / 6.
 
@@ -424,7 +424,7 @@ def bisection_objective(corpus: BisectionCorpus, A: np.ndarray) -> float:
     """
     topics = np.asarray(A, dtype=float)
     if topics.shape != (corpus.X.shape[1], 2):
-        raise LatentiaError(f"A has shape {topics.shape}, and ({corpus.X.shape[1]}, 2) is needed.")
+        raise LatentiaError(f"A has shape {topics.shape}; expected ({corpus.X.shape[1]}, 2).")
     mixing = (np.eye(2) + 1) / 6
     words = np.repeat(corpus.X.indices, corpus.X.data).reshape(-1, 2)
     probabilities = np.einsum("da,ab,db->d", topics[words[:, 0]], mixing, topics[words[:, 1]])
@@ -433,7 +433,7 @@ def bisection_objective(corpus: BisectionCorpus, A: np.ndarray) -> float:
 
 
 def _gadget_facets(gadget: HexagonGadget, i: int, d: int) -> list[tuple[list[Fraction], Fraction]]:
-    """Constraints 1 to 4 of one gadget, each a row of H and its b."""
+    """Return constraints 1 to 4 of one gadget, each a row of H and its b."""
     w, (x, y, z) = 3 * d, range(3 * i, 3 * i + 3)
     first, eps = gadget.hexagon[0, 1], gadget.eps
     box = [({v: 1}, 0) for v in (x, y, z)] + [({x: -1}, -1), ({y: -1}, -1), ({z: -1}, -2)]
@@ -455,7 +455,7 @@ def _facet(last: int, terms: dict[int, Any], offset: Any) -> tuple[list[Fraction
 
 
 def _d_sum_points(gadget: HexagonGadget, d: int) -> np.ndarray:
-    """Points O, W, I_k of each gadget, and Q (Definition 2.35)."""
+    """Return points O, W, I_k of each gadget, and Q (Definition 2.35)."""
     inner = gadget.simplex.points
     points = _zeros(3 + d * len(inner), 3 * d + 1)
     points[1, -1] = Fraction(1)
@@ -471,23 +471,23 @@ def _d_sum_points(gadget: HexagonGadget, d: int) -> np.ndarray:
     return points
 
 
-def _clipped(polygon: np.ndarray, H: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Corners of a convex polygon where H x >= b, in order."""
+def _clip(polygon: np.ndarray, H: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Clip a convex polygon to H x >= b; return its corners in order."""
     for normal, offset in zip(H, b, strict=True):
         heights = polygon @ normal - offset
-        kept: list[np.ndarray] = []
+        corners: list[np.ndarray] = []
         for k, (corner, height) in enumerate(zip(polygon, heights, strict=True)):
             before, low = polygon[k - 1], heights[k - 1]
             if low * height < 0:
-                kept.append(before + (corner - before) * (low / (low - height)))
+                corners.append(before + (corner - before) * (low / (low - height)))
             if height >= 0:
-                kept.append(corner)
-        polygon = np.array(kept, dtype=object)
+                corners.append(corner)
+        polygon = np.array(corners, dtype=object)
     return polygon
 
 
 def _edges(polygon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """H and b of a polygon, whose corners run either way round: its edges, from the first corner on."""
+    """Return H and b of the edges of a polygon, from the first corner on, for either orientation."""
     after = np.roll(polygon, -1, axis=0)
     step = after - polygon
     H = np.column_stack([-step[:, 1], step[:, 0]])
@@ -501,8 +501,8 @@ def _distances(H: np.ndarray, b: np.ndarray, points: np.ndarray) -> np.ndarray:
     return H @ points.T - b[:, None]
 
 
-def _on_circle(angle: float) -> Point:
-    """A rational point of the unit circle next to the one at this angle, which is not pi."""
+def _round_to_circle(angle: float) -> Point:
+    """Return a rational point of the unit circle near the one at this angle, which is not pi."""
     t = Fraction(math.tan(angle / 2)).limit_denominator(1000)
     return (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
 
@@ -514,22 +514,22 @@ def _disjointness(common: int, fill: str) -> int:
 def _values(values: Iterable[Number]) -> tuple[Fraction, ...]:
     numbers = [_number(value, "values") for value in values]
     if not numbers or len(set(numbers)) < len(numbers) or min(numbers) < 0 or max(numbers) > 1:
-        shown = ", ".join(map(str, numbers))
-        raise LatentiaError(f"values=[{shown}]: different numbers from 0 to 1 are needed, at least one.")
+        listed_values = ", ".join(map(str, numbers))
+        raise LatentiaError(f"values=[{listed_values}]: expected different numbers from 0 to 1, at least one.")
     return tuple(sorted(numbers))
 
 
 def _number(value: Any, name: str) -> Fraction:
-    """A number that is exact as it stands."""
+    """Return an exact number as a fraction."""
     if isinstance(value, (float, np.floating)):
         raise LatentiaError(
-            f"{name}: {value!r} is a float, and exact numbers are needed; use a fraction, or the decimals as a string.",
+            f"{name}: {value!r} is a float; expected an exact number. Use a fraction, or the decimals as a string.",
         )
     try:
         return Fraction(int(value) if isinstance(value, np.integer) else value)
     except (TypeError, ValueError, ZeroDivisionError):
         raise LatentiaError(
-            f"{name}: {value!r} is no number; use a whole number, a fraction, or decimals as a string."
+            f"{name}: expected a whole number, a fraction, or decimals as a string; found {value!r}."
         ) from None
 
 
@@ -538,7 +538,7 @@ def _exact(table: Iterable[Iterable[Any]]) -> np.ndarray:
 
 
 def _table(rows: Iterable[Iterable[Any]]) -> np.ndarray:
-    """Array of objects, shape (n, m)."""
+    """Return an array of objects, shape (n, m)."""
     listed = [list(row) for row in rows]
     table = np.empty((len(listed), len(listed[0]) if listed else 0), dtype=object)
     for i, row in enumerate(listed):

@@ -1,4 +1,4 @@
-"""Pairs of words counted from files: lists of pairs, and tables of counts."""
+"""Counts of pairs of words from files: lists of pairs, and tables of counts."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..exceptions import LatentiaError
 from ..moments import count_pairs, symmetric_counts
 from ..passes.formats import no_encoding, plain_name, reusable
 from ..reading import has_columns
-from ._edges import ListOf, named_matrix, numbered_rows, order_of_numbers, read_square
+from ._edges import ListKind, read_named_matrix, read_numbered_rows, read_square, sort_by_number
 from .texts import read_lines
 
-_PAIRS = ListOf(
+_PAIRS = ListKind(
     things="pairs",
     end="word",
     ends="words",
     number="count",
     numbers="counts",
-    meaning="the third column says how often a pair occurs",
-    row="a pair is two words and, if wanted, how often. For running text give a window, within which words are paired.",
+    meaning="the third column counts the pair",
+    row="a pair is two words and optionally a count. For running text give a window, within which words are paired.",
     table="A table of counts of pairs",
     is_comment=lambda word: word in ("#", "%") or word.startswith("%%"),
     allows=lambda times: 0 <= times < float("inf"),
@@ -34,17 +34,17 @@ _PAIRS = ListOf(
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs as counts.
+    """Counts of pairs.
 
     Attributes
     ----------
     counts : csr_array of shape (M, M)
-        How often each pair occurs.
+        Count of each pair.
     words : list of str of length M
     source : str
-        Where they came from.
+        Name of the file.
     left_out : int
-        Words that occur too rarely to be among these.
+        Number of words that are too rare.
     """
 
     counts: sparse.csr_array
@@ -55,18 +55,18 @@ class Pairs:
 
 @dataclass(frozen=True)
 class KnownPairs:
-    """Different pairs of words that a model has.
+    """Different pairs of words that a model knows.
 
     Attributes
     ----------
     first, second : ndarrays of shape (n_pairs,)
         Numbers of the words in the model.
     times : ndarray of shape (n_pairs,)
-        How often each pair occurs.
+        Count of each pair.
     n_ignored : int
-        How many other pairs there are.
+        Number of other pairs.
     n_unknown : int
-        How many words the model does not have.
+        Number of words that the model does not know.
     """
 
     first: np.ndarray
@@ -77,7 +77,7 @@ class KnownPairs:
 
 
 def match_pairs(pairs: Pairs, words: Sequence[object]) -> KnownPairs:
-    """Pairs whose words a model has, as `ProbabilityMatrix.entries` takes them.
+    """Return the pairs whose words a model knows, for `ProbabilityMatrix.entries`.
 
     Parameters
     ----------
@@ -107,12 +107,13 @@ def match_pairs(pairs: Pairs, words: Sequence[object]) -> KnownPairs:
     places = np.array([numbers.get(word, -1) for word in pairs.words])
     cells = pairs.counts.tocoo()
     first, second = (places[part] for part in cells.coords)
-    known = (first >= 0) & (second >= 0)
-    if not known.any():
-        why = "the model has none of its pairs. Was it learned from words of another kind?"
-        raise LatentiaError(f"{why}", source=pairs.source)
-    times, n_unknown = cells.data[known], int((places < 0).sum())
-    return KnownPairs(first[known], second[known], times, int((~known).sum()), n_unknown)
+    is_known = (first >= 0) & (second >= 0)
+    if not is_known.any():
+        raise LatentiaError(
+            "the model knows none of its pairs. Was it learned from words of another kind?", source=pairs.source
+        )
+    times, n_unknown = cells.data[is_known], int((places < 0).sum())
+    return KnownPairs(first[is_known], second[is_known], times, int((~is_known).sum()), n_unknown)
 
 
 def read_pairs(
@@ -125,17 +126,16 @@ def read_pairs(
     encoding: str | None = None,
     progress: bool = False,
 ) -> Pairs:
-    """Read pairs that were counted or listed before.
+    """Read a list of pairs, or a table of their counts.
 
     Parameters
     ----------
     path : path
         A MatrixMarket file with a square table; a ``.npy`` file of two or three columns of whole numbers, words from 0; a CSV
-        or TSV file or Excel workbook with headings; or a text with two words a line, separated by blanks. A third column says
-        how often a pair occurs. ``.gz`` is read as it is. A pipe is read to its end; ``-`` is standard input.
+        or TSV file or Excel workbook with headings; or a text with two words a line, separated by blanks. A third column
+        holds counts. ``.gz`` is read as it is. A pipe is read to its end; ``-`` is standard input.
     columns : sequence of str, optional
-        Of a table with headings the two columns of words and the one of counts, if there is one; by default the first two, and
-        the third.
+        The two columns of words and optionally the one of counts, of a table with headings; by default the first three.
     vocabulary : path, optional
         A file with a word a line, for files that hold numbers.
     min_count : int
@@ -143,9 +143,9 @@ def read_pairs(
     cache : path or bool, optional
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     encoding : str, optional
-        Of a CSV file, a text or a vocabulary, see `read_texts`.
+        Encoding of a CSV file, a text or a vocabulary, see `read_texts`.
     progress : bool, default=False
-        Whether to show progress.
+        True shows progress.
 
     Returns
     -------
@@ -157,8 +157,8 @@ def read_pairs(
         If the file cannot be read as one of these formats. The message names the file, the line and the column.
     """
     with reusable(path) as source:
-        kept = cache if source == Path(path) else False
-        return _read_pairs(source, columns, vocabulary, min_count, kept, encoding, progress)
+        file_cache = cache if source == Path(path) else False
+        return _read_pairs(source, columns, vocabulary, min_count, file_cache, encoding, progress)
 
 
 def _read_pairs(
@@ -172,7 +172,7 @@ def _read_pairs(
 ) -> Pairs:
     if source.is_dir():
         raise LatentiaError(
-            "a folder, and a file of pairs is needed. For folders of texts give a window.", source=source
+            "expected a file of pairs, found a folder. For folders of texts give a window.", source=source
         )
     if not source.exists():
         raise LatentiaError("no such file.", source=source)
@@ -189,46 +189,46 @@ def _read_pairs(
         words = range(counts.shape[0])
     else:
         if vocabulary is not None:
-            raise LatentiaError("a list of pairs brings its own words; leave the vocabulary out.", source=source)
-        matrix = named_matrix(source, columns, encoding, _PAIRS)
-        return _kept(*(matrix or _from_lines(source, columns, encoding, progress)), source.name, min_count)
+            raise LatentiaError("a list of pairs contains its words; leave the vocabulary out.", source=source)
+        matrix = read_named_matrix(source, columns, encoding, _PAIRS)
+        return _drop_rare_words(*(matrix or _read_list(source, columns, encoding, progress)), source.name, min_count)
     if vocabulary is not None:
         words = read_lines(Path(vocabulary), encoding)
         if len(words) != counts.shape[0]:
             raise LatentiaError(
-                f"{vocabulary}: {len(words)} words, and {source} has {counts.shape[0]}: they must agree."
+                f"{vocabulary}: expected {counts.shape[0]} words, as many as in {source}; found {len(words)}."
             )
-    return _kept(counts, words, source.name, min_count)
+    return _drop_rare_words(counts, words, source.name, min_count)
 
 
 # --- tables and lists -------------------------------------------------------------------------------------------
 
 
-def _from_lines(
+def _read_list(
     path: Path, columns: Sequence[str] | None, encoding: str | None, progress: bool
 ) -> tuple[sparse.csr_array, list[str]]:
-    """Counts and words of a list of pairs; the words in the order of their numbers, or else of their first use."""
+    """Return counts and words of a list of pairs; words in numerical order, or else in the order of their first use."""
     numbers: dict[str, int] = {}
     counts = sparse.csr_array((1, 1), dtype=np.int64)
-    for codes, times in numbered_rows(path, _PAIRS, numbers, columns, encoding, progress and "counting pairs"):
+    for codes, times in read_numbered_rows(path, _PAIRS, numbers, columns, encoding, progress and "counting pairs"):
         shape = (len(numbers), len(numbers))
         counts.resize(shape)
         counts = counts + sparse.csr_array(sparse.coo_array((times, (codes[:, 0], codes[:, 1])), shape=shape))
     words = list(numbers)
-    order = order_of_numbers(words)
+    order = sort_by_number(words)
     if order is not None:
         counts, words = counts[order][:, order], [words[i] for i in order]
     return counts, words
 
 
-def _kept(counts: Any, words: Sequence[Any], source: str, min_count: int) -> Pairs:
-    """Without words that are in too few pairs, or in none."""
+def _drop_rare_words(counts: Any, words: Sequence[Any], source: str, min_count: int) -> Pairs:
+    """Drop words that are in too few pairs, or in none."""
     table = sparse.csr_array(counts)
-    seen = np.asarray(symmetric_counts(table)[0].sum(axis=0)).ravel()
-    kept = np.flatnonzero(seen >= min_count if min_count > 1 else seen > 0)
-    if not len(kept):
-        less = f"is in {min_count} pairs or more; lower the least count" if min_count > 1 else "is in a pair"
-        raise LatentiaError(f"no word {less}.", source=source)
-    if len(kept) < len(words):
-        table = table[kept][:, kept]
-    return Pairs(table, [str(words[int(i)]) for i in kept], source, len(seen) - len(kept))
+    occurrences = np.asarray(symmetric_counts(table)[0].sum(axis=0)).ravel()
+    frequent = np.flatnonzero(occurrences >= min_count if min_count > 1 else occurrences > 0)
+    if not len(frequent):
+        condition = f"is in {min_count} pairs or more; lower the minimum count" if min_count > 1 else "is in a pair"
+        raise LatentiaError(f"no word {condition}.", source=source)
+    if len(frequent) < len(words):
+        table = table[frequent][:, frequent]
+    return Pairs(table, [str(words[int(i)]) for i in frequent], source, len(occurrences) - len(frequent))

@@ -1,4 +1,4 @@
-"""Sequences of symbols or of vectors from files: texts with one a line, and tables."""
+"""Sequences of symbols or of vectors from files: texts with a sequence a line, and tables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 
 from ..exceptions import FileNotice, LatentiaError, warn, write_parameter
 from ..reading import holds_chains
-from .tables import CellError, Table, Wanted, check_columns, is_table, numeric_columns, read_table
+from .tables import CellError, ColumnChoice, Table, check_columns, is_table, numeric_columns, read_table
 from .texts import read_lines
 
 __all__ = ["RARE", "Sequences", "read_sequences"]
 
 RARE = "<rare>"
-"""The symbol that stands for all rare ones."""
+"""Symbol in place of all rare ones."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ class Sequences:
     Attributes
     ----------
     steps : ndarray of str, shape (n_steps,), or of float, shape (n_steps, D)
-        Of missing steps empty texts, and NaN; single cells of a vector may be NaN too.
+        Missing steps are empty texts, or NaN; single cells of a vector may be NaN too.
     lengths : ndarray of int, shape (n_sequences,)
     names : list of str
-        A name for every sequence.
+        Name of every sequence.
     rows : sequence of int, or None
-        The line of every step, where each has its own.
+        Line of every step, if each has its own.
     columns : list of str
         Names of the features, or of the column of symbols; empty for texts.
     source : str
     n_unknown : int
-        How many steps have symbols that are none of those that were asked for with ``symbols=``.
+        Number of steps with symbols that are not among ``symbols=``.
     """
 
     steps: np.ndarray
@@ -52,30 +52,30 @@ class Sequences:
 
     @property
     def symbols(self) -> bool:
-        """Whether the steps are symbols."""
+        """True if the steps are symbols, False for vectors."""
         return self.steps.ndim == 1
 
     @property
     def there(self) -> np.ndarray:
-        """Which steps are not missing, shape (n_steps,)."""
+        """True for steps that are not missing, shape (n_steps,)."""
         return np.asarray(self.steps != "" if self.symbols else ~np.isnan(self.steps).all(axis=1), dtype=bool)
 
     def whole(self) -> Sequences:
-        """Return the same with every vector of which a cell is missing as a missing step."""
+        """Return the sequences with every vector that has a missing cell as a missing step."""
         gaps = np.isnan(self.steps).any(axis=1)
         return replace(self, steps=np.where(gaps[:, None], np.nan, self.steps)) if gaps.any() else self
 
     @property
     def given(self) -> np.ndarray:
-        """The steps as models read them: None where a symbol is missing."""
+        """Steps in the form that models read: None for a missing symbol."""
         if not self.symbols or self.there.all():
             return self.steps
         return np.array([step or None for step in self.steps.tolist()], dtype=object)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What of a file is read, and how."""
+class _ReadOptions:
+    """Options of `read_sequences`."""
 
     column: str | None
     columns: Sequence[str] | None
@@ -102,7 +102,7 @@ def read_sequences(
     encoding: str | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
 ) -> Sequences:
-    r"""Read sequences of symbols, or of vectors, as `latentia.sequences` takes them.
+    r"""Read sequences of symbols, or of vectors, for `latentia.sequences`.
 
     Parameters
     ----------
@@ -112,24 +112,25 @@ def read_sequences(
     column : str, optional
         Column of symbols of a table; by default the only one that is not of numbers.
     columns : sequence of str, optional
-        Columns of numbers of a table, whose rows are vectors; by default all of them, where no column of symbols is found.
+        Columns of numbers of a table, whose rows are vectors; by default all, if there is no column of symbols.
     sequence : str, optional
-        Column of a table that says which sequence a row is of; those of one are put together. By default all rows are one.
+        Column of a table that names the sequence of each row; rows of one sequence are put together. By default all rows are
+        one sequence.
     kind : {"auto", "symbols", "vectors"}
-        What the steps are.
+        Kind of the steps.
     min_count : int
         Symbols that occur less often become one, ``<rare>``.
     lower : bool
-        Put symbols into lower case.
+        True converts symbols to lower case.
     symbols : sequence, optional
-        The symbols of a model, its ``symbols_``, in place of ``min_count``: those that it does not have are its ``<rare>``, or
-        missing steps if it has none, and ``n_unknown`` says how many steps these are.
+        The symbols of a model, its ``symbols_``, in place of ``min_count``: other symbols become its ``<rare>``, or missing
+        steps if it has none, and ``n_unknown`` counts these steps.
     of_model : bool
-        The columns are those that a model was fitted on: errors say so, and a text, which has no columns, is read as well.
+        True if the columns are those of a fitted model: errors say so, and a text, which has no columns, is read as well.
     missing : {"error", "keep"}
         What to do with a cell that is empty or says NA, null, ? or alike: raise, or treat it as missing.
     encoding : str, optional
-        Of a text or of separated values, see `latentia.datasets.readers`.
+        Encoding of a text or of separated values, see `latentia.datasets.readers`.
     cache : path or bool, optional
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
 
@@ -155,100 +156,106 @@ def read_sequences(
     >>> data.steps.tolist(), data.lengths.tolist()
     (['a', 'b', 'a', 'b', 'c'], [3, 2])
     """
-    asked = _Asked(column, columns, sequence, kind, of_model, missing, encoding, cache)
-    _check(asked)
+    options = _ReadOptions(column, columns, sequence, kind, of_model, missing, encoding, cache)
+    _check_options(options)
     path = Path(path)
     try:
-        data = _of_columns(path, asked) if is_table(path) else _of_text(path, asked)
+        data = _read_table_steps(path, options) if is_table(path) else _read_text(path, options)
     except LatentiaError:
-        if asked.column or asked.columns or asked.sequence or not holds_chains(path, encoding):
+        if options.column or options.columns or options.sequence or not holds_chains(path, encoding):
             raise
-        data = _of_text(path, asked)
+        data = _read_text(path, options)
     if data.symbols:
-        return _mapped(data, min_count, lower) if symbols is None else _of_symbols(data, symbols, lower)
+        return _merge_rare(data, min_count, lower) if symbols is None else _match_symbols(data, symbols, lower)
     if min_count > 1 or lower:
-        both = f"{write_parameter('min_count')} and {write_parameter('lower')}"
-        raise LatentiaError(f"{both} are for symbols, and these steps are numbers.")
+        parameters = f"{write_parameter('min_count')} and {write_parameter('lower')}"
+        raise LatentiaError(f"{parameters} are for symbols, and these steps are numbers.")
     return data
 
 
-def _check(asked: _Asked) -> None:
-    """Raise for what contradicts itself."""
-    if asked.kind not in ("auto", "symbols", "vectors"):
-        raise LatentiaError("use 'auto', 'symbols' or 'vectors'.", parameter="kind", value=asked.kind)
-    if asked.missing not in ("error", "keep"):
-        raise LatentiaError("use 'error' or 'keep'.", parameter="missing", value=asked.missing)
-    if asked.column is not None and asked.columns is not None:
-        one, several = write_parameter("column"), write_parameter("columns")
-        raise LatentiaError(f"{one} names a column of symbols, and {several} columns of numbers: give one of the two.")
-    if asked.column is not None and asked.kind == "vectors":
+def _check_options(options: _ReadOptions) -> None:
+    """Raise for contradictory options."""
+    if options.kind not in ("auto", "symbols", "vectors"):
+        raise LatentiaError("expected 'auto', 'symbols' or 'vectors'.", parameter="kind", value=options.kind)
+    if options.missing not in ("error", "keep"):
+        raise LatentiaError("expected 'error' or 'keep'.", parameter="missing", value=options.missing)
+    if options.column is not None and options.columns is not None:
+        singular, plural = write_parameter("column"), write_parameter("columns")
+        raise LatentiaError(
+            f"{singular} names a column of symbols, and {plural} columns of numbers: give one of the two."
+        )
+    if options.column is not None and options.kind == "vectors":
         text = f"name the columns of numbers with {write_parameter('columns')}, not {write_parameter('column')}."
-        raise LatentiaError(text, parameter="kind", value=asked.kind)
-    if asked.columns is not None and asked.kind == "symbols":
+        raise LatentiaError(text, parameter="kind", value=options.kind)
+    if options.columns is not None and options.kind == "symbols":
         text = f"name the one column of symbols with {write_parameter('column')}, not {write_parameter('columns')}."
-        raise LatentiaError(text, parameter="kind", value=asked.kind)
+        raise LatentiaError(text, parameter="kind", value=options.kind)
 
 
 # --- texts and tables -------------------------------------------------------------------------------------------
 
 
-def _of_text(path: Path, asked: _Asked) -> Sequences:
-    """One sequence per line, symbols separated by white space; empty lines are skipped."""
-    for name, value in (("column", asked.column), ("columns", asked.columns), ("sequence", asked.sequence)):
-        if value is not None and not asked.of_model:
+def _read_text(path: Path, options: _ReadOptions) -> Sequences:
+    """Read a sequence a line, symbols separated by white space; empty lines are skipped."""
+    for name, value in (("column", options.column), ("columns", options.columns), ("sequence", options.sequence)):
+        if value is not None and not options.of_model:
             raise LatentiaError(
                 f"a text file has no columns; leave {write_parameter(name)} out, or save a table as .csv.", source=path
             )
-    if asked.kind == "vectors":
-        raise LatentiaError(
-            "what stands in a text file is taken for symbols. Save vectors as .csv, one step per line.", source=path
-        )
+    if options.kind == "vectors":
+        raise LatentiaError("a text file holds symbols. Save vectors as .csv, one step per line.", source=path)
     if path.is_dir():
-        raise LatentiaError("a folder, and a file with one sequence per line is needed.", source=path)
+        raise LatentiaError("expected a file with one sequence per line, found a folder.", source=path)
     if not path.exists():
         raise LatentiaError("no such file.", source=path)
-    sequences = _sequences_of_lines(read_lines(path, asked.encoding))
+    sequences = _parse_lines(read_lines(path, options.encoding))
     if not sequences:
-        raise LatentiaError("the file has no symbols in it.", source=path)
+        raise LatentiaError("expected symbols, found an empty file.", source=path)
     steps = np.array([symbol for _, symbols in sequences for symbol in symbols], dtype=object)
     lengths = np.array([len(symbols) for _, symbols in sequences])
     return Sequences(steps, lengths, [name for name, _ in sequences], None, [], path.name)
 
 
-def _sequences_of_lines(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """Return names and symbols: of FASTA the letters below each name, else those between blanks, or commas, of each line."""
+def _parse_lines(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """Return names and symbols: letters below each name of FASTA, else parts of each line between blanks or commas."""
     filled = [line for line in lines if line.strip()]
     if filled and filled[0].startswith(">"):
-        found: list[tuple[str, list[str]]] = []
+        records: list[tuple[str, list[str]]] = []
         for line in filled:
             if line.startswith(">"):
-                found.append((line[1:].strip() or f"sequence {len(found) + 1}", []))
+                records.append((line[1:].strip() or f"sequence {len(records) + 1}", []))
             elif not line.startswith(";"):
-                found[-1][1].extend(line.strip())
-        return [(name, symbols) for name, symbols in found if symbols]
+                records[-1][1].extend(line.strip())
+        return [(name, symbols) for name, symbols in records if symbols]
     comma = next(
         (mark for mark in ",;" if filled and all(mark in line for line in filled if len(line.split()) > 0)), None
     )
-    whole = comma is not None and sum(len(line.split()) for line in filled) < 2 * len(filled)
+    has_one_word = comma is not None and sum(len(line.split()) for line in filled) < 2 * len(filled)
     spaced = comma is not None and all(len(line.split(comma)) == len(line.split()) for line in filled)
-    cut = (lambda line: [part.strip() for part in line.split(comma) if part.strip()]) if whole or spaced else str.split
-    return [(f"line {number}", cut(line)) for number, line in enumerate(lines, 1) if cut(line)]
+    split_line = (
+        (lambda line: [part.strip() for part in line.split(comma) if part.strip()])
+        if has_one_word or spaced
+        else str.split
+    )
+    return [(f"line {number}", split_line(line)) for number, line in enumerate(lines, 1) if split_line(line)]
 
 
-def _of_columns(path: Path, asked: _Asked) -> Sequences:
-    table, sequence = _table(path, asked), asked.sequence
+def _read_table_steps(path: Path, options: _ReadOptions) -> Sequences:
+    table, sequence = _read_table(path, options), options.sequence
     n = len(table.rows)
     if sequence is not None:
-        table = _together(path, table, sequence)
+        table = _sort_by_sequence(path, table, sequence)
     keys = table.texts[sequence] if sequence is not None else ["1"] * n
     starts = np.flatnonzero([True, *(a != b for a, b in pairwise(keys))])
     lengths, names = np.diff(np.append(starts, n)), [keys[i] for i in starts]
     symbols = [name for name in table.texts if name != sequence]
     steps = np.array(table.texts[symbols[0]], dtype=object) if symbols else table.values
     if "" in names:
-        at = table.rows[int(starts[names.index("")])]
+        row = table.rows[int(starts[names.index("")])]
         raise LatentiaError(
-            "no value, and it tells sequences apart. Fill it in.", source=path, place=f"line {at}, column {sequence!r}"
+            "expected the name of a sequence, found no value. Fill it in.",
+            source=path,
+            place=f"line {row}, column {sequence!r}",
         )
     data = Sequences(steps, lengths, names, table.rows, symbols or table.columns, table.source)
     if not data.there.any():
@@ -256,8 +263,8 @@ def _of_columns(path: Path, asked: _Asked) -> Sequences:
     return data
 
 
-def _together(path: Path, table: Table, sequence: str) -> Table:
-    """Put the rows of each sequence together, in the order of the file, where those of several are mixed, and say so."""
+def _sort_by_sequence(path: Path, table: Table, sequence: str) -> Table:
+    """Put the rows of each sequence together, in the order of the file, with a notice if sequences are mixed."""
     keys = table.texts[sequence]
     first = {key: i for i, key in reversed(list(enumerate(keys)))}
     order = sorted(range(len(keys)), key=lambda i: first[keys[i]])
@@ -270,70 +277,81 @@ def _together(path: Path, table: Table, sequence: str) -> Table:
     return replace(table, values=table.values[order], texts=texts, rows=rows)
 
 
-def _table(path: Path, asked: _Asked) -> Table:
+def _read_table(path: Path, options: _ReadOptions) -> Table:
     try:
         return read_table(
-            path, lambda kinds: _choose(path, kinds, asked),
-            missing=asked.missing, cache=asked.cache, encoding=asked.encoding,
+            path, lambda kinds: _choose_columns(path, kinds, options),
+            missing=options.missing, cache=options.cache, encoding=options.encoding,
         )  # fmt: skip
     except CellError as error:
-        if not asked.of_model:
+        if not options.of_model:
             way = f" {write_parameter('missing', 'keep')} treats them as missing." if error.missing else ""
             error.hint = f"Or use other columns with {write_parameter('columns')}.{way}"
-        error.missing = False  # Rows of sequences are neither dropped nor filled.
+        error.missing = False  # rows of sequences are neither dropped nor filled
         raise
 
 
-def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
-    """The column of symbols, or the columns of numbers, and the one that tells sequences apart."""
-    column, columns, sequence, kind = asked.column, asked.columns, asked.sequence, asked.kind
+def _choose_columns(path: Path, kinds: Mapping[str, str], options: _ReadOptions) -> ColumnChoice:
+    """Choose the column of symbols, or the columns of numbers, and the column with names of sequences."""
+    column, columns, sequence, kind = options.column, options.columns, options.sequence, options.kind
     for name, names in (("sequence", [sequence]), ("column", [column]), ("columns", columns or ())):
-        check_columns(path, kinds, None if asked.of_model else write_parameter(name), [one for one in names if one])
-    apart = [sequence] if sequence else []
+        check_columns(
+            path,
+            kinds,
+            None if options.of_model else write_parameter(name),
+            [given_name for given_name in names if given_name],
+        )
+    sequence_columns = [sequence] if sequence else []
     if sequence is not None and sequence in (column, *(columns or ())):
-        text = "the column is used for the steps too; it cannot be both."
+        text = "the column is used for the steps too. Use it for one of the two."
         raise LatentiaError(text, parameter="sequence", value=sequence)
     named = {column, *(columns or ())}
-    rest = {name: held for name, held in kinds.items() if name != sequence and (held != "apart" or name in named)}
-    texts = [name for name, held in rest.items() if held in ("text", "two")]
+    candidates = {
+        name: kind_of_column
+        for name, kind_of_column in kinds.items()
+        if name != sequence and (kind_of_column != "apart" or name in named)
+    }
+    texts = [name for name, kind_of_column in candidates.items() if kind_of_column in ("text", "two")]
     if column is None and columns is None and kind != "vectors":
-        if len(rest) == 1 and (kind == "symbols" or "decimal" not in rest.values()):
-            column = next(iter(rest))
-        elif len(texts) == 1 and (kind == "symbols" or len(texts) == len(rest)):
+        if len(candidates) == 1 and (kind == "symbols" or "decimal" not in candidates.values()):
+            column = next(iter(candidates))
+        elif len(texts) == 1 and (kind == "symbols" or len(texts) == len(candidates)):
             column = texts[0]
-        elif kind == "symbols" or len(texts) == len(rest):
-            what = "save that one alone" if asked.of_model else f"name one with {write_parameter('column')}"
-            raise LatentiaError(f"which column holds the symbols? There are {', '.join(rest)}; {what}.", source=path)
+        elif kind == "symbols" or len(texts) == len(candidates):
+            advice = "save that one alone" if options.of_model else f"name one with {write_parameter('column')}"
+            raise LatentiaError(
+                f"which column holds the symbols? There are {', '.join(candidates)}; {advice}.", source=path
+            )
     if column is not None:
-        return Wanted(texts=[column, *apart])
-    return Wanted(numeric_columns(path, rest, columns), apart)
+        return ColumnChoice(texts=[column, *sequence_columns])
+    return ColumnChoice(numeric_columns(path, candidates, columns), sequence_columns)
 
 
 # --- symbols ----------------------------------------------------------------------------------------------------
 
 
-def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
-    """The symbols in lower case, and rare ones as one, if asked."""
+def _merge_rare(data: Sequences, min_count: int, lower: bool) -> Sequences:
+    """Convert symbols to lower case, and merge rare ones, if requested."""
     steps = np.array([symbol.lower() for symbol in data.steps], dtype=object) if lower else data.steps
     symbols, inverse, counts = np.unique(steps.astype(str), return_inverse=True, return_counts=True)
-    kept = np.where((counts >= min_count) | (symbols == ""), symbols.astype(object), RARE)
-    if len(set(kept.tolist()) - {""}) < 2:
-        why = "are there: a chain needs two"
+    replaced = np.where((counts >= min_count) | (symbols == ""), symbols.astype(object), RARE)
+    if len(set(replaced.tolist()) - {""}) < 2:
+        problem = "are there: a chain needs two"
         if min_count > 1:
-            why = f"occur {min_count} times or more; lower {write_parameter('min_count')}"
-        raise LatentiaError(f"fewer than two symbols {why}.", source=data.source)
-    return replace(data, steps=kept[inverse].astype(str))
+            problem = f"occur {min_count} times or more; lower {write_parameter('min_count')}"
+        raise LatentiaError(f"fewer than two symbols {problem}.", source=data.source)
+    return replace(data, steps=replaced[inverse].astype(str))
 
 
-def _of_symbols(data: Sequences, symbols: Sequence[Any], lower: bool) -> Sequences:
-    """Return the steps as symbols of a model; those that it does not have are its rare one, or missing if it has none."""
+def _match_symbols(data: Sequences, symbols: Sequence[Any], lower: bool) -> Sequences:
+    """Return the steps as symbols of a model; unknown ones become its rare symbol, or missing if it has none."""
     places = {str(symbol): place for place, symbol in enumerate(symbols)}
-    texts, there = [symbol.lower() if lower else symbol for symbol in data.steps], data.there
-    known = np.array([places.get(text, places.get(RARE, -1)) for text in texts])
-    unknown = there & np.array([text not in places for text in texts])
-    there = there & (known >= 0)
-    if not there.any():
-        raise LatentiaError(f"the model has none of its symbols, such as {texts[0]!r}.", source=data.source)
-    steps = np.asarray(symbols)[known]
-    steps = steps if there.all() else np.where(there, steps.astype(object), "").astype(str)
+    texts, is_present = [symbol.lower() if lower else symbol for symbol in data.steps], data.there
+    codes = np.array([places.get(text, places.get(RARE, -1)) for text in texts])
+    unknown = is_present & np.array([text not in places for text in texts])
+    is_present = is_present & (codes >= 0)
+    if not is_present.any():
+        raise LatentiaError(f"the model knows none of its symbols, such as {texts[0]!r}.", source=data.source)
+    steps = np.asarray(symbols)[codes]
+    steps = steps if is_present.all() else np.where(is_present, steps.astype(object), "").astype(str)
     return replace(data, steps=steps, n_unknown=int(unknown.sum()))

@@ -1,4 +1,4 @@
-"""Tables of numbers and texts, of the columns that are asked for; `latentia.reading` opens them and says what they hold."""
+"""Tables of numbers and texts, with chosen columns; `latentia.reading` opens them and determines the kinds of columns."""
 
 from __future__ import annotations
 
@@ -16,52 +16,52 @@ from scipy import sparse
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn, write_parameter
 from ..passes import Blocks
 from ..passes.formats import no_encoding, plain_name, readable, reusable
-from ..reading import Asked, Reading, has_columns, is_coded, is_table_name, open_reading
+from ..reading import ColumnOptions, Reading, has_columns, is_coded, is_table_name, open_reading
 
-__all__ = ["CellError", "Table", "Wanted", "check_columns", "is_table", "numeric_columns", "read_table"]
+__all__ = ["CellError", "ColumnChoice", "Table", "check_columns", "is_table", "numeric_columns", "read_table"]
 
-_NAMED = 5  # rows that a note names
+_N_NAMED = 5  # rows in a notice
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The columns to read: as numbers, and as they are; and whether rows have the names that an id gives them."""
+class ColumnChoice:
+    """Choice of columns to read as numbers, and as texts; with ``names`` rows are named by a column of ids."""
 
     numbers: Sequence[str] = ()
     texts: Sequence[str] = ()
     names: bool = False
 
 
-Choose = Callable[[Mapping[str, str]], Wanted]
+Choose = Callable[[Mapping[str, str]], ColumnChoice]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of a file.
+    """Chosen columns of a file.
 
     Attributes
     ----------
     values : ndarray or sparse matrix of shape (n_rows, D)
-        The columns read as numbers.
+        The columns of numbers.
     columns : list of str
         Their names.
     texts : dict of lists
-        The columns read as they are.
+        The columns of texts.
     rows : list of int
-        For every row the line of the file that it stands in, or its number from 1 where the format has no lines.
+        For every row its line in the file, or its number from 1 if the format has no lines.
     left_out : list of str
         The file's other columns.
     source : str
     unit : {"line", "row"}
-        What ``rows`` count: "row" where the format has no lines.
+        Unit of ``rows``: "row" if the format has no lines.
     n_dropped : int
-        How many rows were left out, as they lack a value.
+        Number of rows that were left out, as they lack a value.
     n_filled : int
-        How many cells without a value were given the mean of their column.
+        Number of cells without a value that were filled with the mean of their column.
     names : sequence of str
-        Names of the rows; empty where no column was to name them.
+        Names of the rows; empty if no column names them.
     reading : Reading or None
-        What was read, with a role for every column; None for a matrix without names.
+        The reading of the file, with a role for every column; None for a matrix without names.
     """
 
     values: Any
@@ -78,13 +78,13 @@ class Table:
 
 
 class CellError(LatentiaError):
-    """A cell without a value, or one that should be a number and is not; the problem ends with what to do.
+    """Error of a cell without a value, or with a text where a number is expected; the problem ends with advice.
 
     Parameters
     ----------
     problem : str
     missing : bool
-        Whether there is no value, and ``missing=`` says what to do with it.
+        True for a cell without a value, which the parameter ``missing=`` handles.
     """
 
     def __init__(self, problem: str, *, missing: bool = False, **about: Any) -> None:
@@ -97,7 +97,7 @@ class CellError(LatentiaError):
 
 
 def is_table(path: Path) -> bool:
-    """Whether the name says that the file is a table.
+    """Return True if the name is that of a table.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def read_table(
     missing: str = "error",
     cache: str | os.PathLike[str] | bool | None = None,
     encoding: str | None = None,
-    asked: Asked | None = None,
+    asked: ColumnOptions | None = None,
     sheet: str | None = None,
 ) -> Table:
     """Read columns of a table; an error names the line and the column.
@@ -130,7 +130,7 @@ def read_table(
         blanks; an ``.xlsx`` workbook, of which the first sheet is read; a ``.parquet`` or ``.mtx`` file. ``.gz`` is read as it
         is, and a pipe to its end.
     choose : callable, optional
-        ``choose(kinds)`` gives the `Wanted` columns; ``kinds`` says of every column whether it holds "whole" or "decimal"
+        ``choose(kinds)`` gives a `ColumnChoice`; ``kinds`` says of every column whether it holds "whole" or "decimal"
         numbers, "two" texts that are read as 0 and 1, other "text", or numbers that stand "apart": ids, clocks, dates. By
         default all columns of numbers are read.
     missing : {"error", "drop", "mean", "keep"}
@@ -141,7 +141,7 @@ def read_table(
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     encoding : str, optional
         Of separated values, see `read_texts`.
-    asked : latentia.reading.Asked, optional
+    asked : latentia.reading.ColumnOptions, optional
         Roles of columns, codes of missing answers and other options of `latentia.reading.read`.
     sheet : str, optional
         Of a workbook, by name or number from 1; by default the first.
@@ -156,31 +156,29 @@ def read_table(
         If the file cannot be read as one of these formats. The message names the file, the line and the column.
     """
     if missing not in ("error", "drop", "mean", "keep"):
-        raise LatentiaError("use 'error', 'drop', 'mean' or 'keep'.", parameter="missing", value=missing)
+        raise LatentiaError("expected 'error', 'drop', 'mean' or 'keep'.", parameter="missing", value=missing)
     with reusable(path) as source:
         if source.is_dir():
-            raise LatentiaError("a folder, and a file is needed.", source=source)
+            raise LatentiaError("expected a file, found a folder.", source=source)
         with readable(source):
             if not source.exists():
                 raise LatentiaError("no such file.", source=source)
-        name, choose = plain_name(source), choose or _all_numbers
+        name, choose = plain_name(source), choose or _choose_numbers
         if not is_table_name(source) and not name.endswith(".mtx"):
-            raise LatentiaError(
-                "not a table that can be read. Save it as .csv, .tsv, .xlsx, .parquet or .mtx.", source=source
-            )
+            raise LatentiaError("expected a table as .csv, .tsv, .xlsx, .parquet or .mtx.", source=source)
         if name.endswith(".mtx"):
             if encoding is not None:
                 raise no_encoding(source, encoding)
             return _read_matrix(source, choose, cache if source == Path(path) else False)
         reading = open_reading(source, asked=asked, encoding=encoding, sheet=sheet)
-        table = _chosen(reading, choose(kinds_of(reading)), missing)
+        table = _read_chosen(reading, choose(kinds_of(reading)), missing)
         if missing == "error" and np.isnan(table.values).any():
-            missing = "drop"  # Rows with values that a model does not know; other cells have raised.
-        return table if missing in ("error", "keep") else _complete(source, table, missing)
+            missing = "drop"  # these are values that a model does not know; other gaps have raised an error
+        return table if missing in ("error", "keep") else _handle_missing(source, table, missing)
 
 
 def kinds_of(reading: Reading) -> dict[str, str]:
-    """Return of every column whether it holds "whole" or "decimal" numbers, "two" texts, other "text", or stands "apart".
+    """Return the kind of every column: "whole" or "decimal" numbers, "two" texts, other "text", or "apart".
 
     Parameters
     ----------
@@ -202,24 +200,24 @@ def kinds_of(reading: Reading) -> dict[str, str]:
     return kinds
 
 
-def _all_numbers(kinds: Mapping[str, str]) -> Wanted:
-    return Wanted([name for name, kind in kinds.items() if kind not in ("text", "apart")])
+def _choose_numbers(kinds: Mapping[str, str]) -> ColumnChoice:
+    return ColumnChoice([name for name, kind in kinds.items() if kind not in ("text", "apart")])
 
 
 # --- columns ----------------------------------------------------------------------------------------------------
 
 
 def check_columns(path: Path, kinds: Mapping[str, str], parameter: str | None, names: Sequence[str]) -> None:
-    """Raise unless a table has the columns that a parameter, or a model, names, each once.
+    """Raise unless a table has all columns that a parameter, or a model, names, each once.
 
     Parameters
     ----------
     path : path
         For the message.
     kinds : dict from str to str
-        Those that it has, as `read_table` gives them.
+        The columns of the table with their kinds, as `read_table` gives them.
     parameter : str or None
-        What names the columns, such as "columns="; None for a model.
+        Parameter that names the columns, such as "columns="; None for a model.
     names : sequence of str
 
     Raises
@@ -228,8 +226,8 @@ def check_columns(path: Path, kinds: Mapping[str, str], parameter: str | None, n
     """
     for name, times in Counter(names).items():
         if name not in kinds:
-            who = "the model needs" if parameter is None else f"{parameter} names"
-            raise LatentiaError(f"no column {name!r}, which {who}. There are {listed(kinds)}.", source=path)
+            source = "the model needs" if parameter is None else f"{parameter} names"
+            raise LatentiaError(f"no column {name!r}, which {source}. There are {list_names(kinds)}.", source=path)
         if times > 1:
             raise LatentiaError(f"{parameter} names {name!r} twice.")
 
@@ -239,27 +237,27 @@ def numeric_columns(
     kinds: Mapping[str, str],
     columns: Sequence[str] | None,
     ignore: Sequence[str] = (),
-    least: int = 1,
-    why: str = "one or more are needed",
+    min_columns: int = 1,
+    reason: str = "expected at least one",
     parameter: str | None = None,
     ignored: str | None = None,
 ) -> list[str]:
-    """The columns that are named, or else all that hold numbers, less those to ignore.
+    """Return the named columns, or else all columns of numbers, without those to ignore.
 
     Parameters
     ----------
     path : path
         For messages.
     kinds : dict from str to str
-        What the columns hold, as `read_table` gives it.
+        Kinds of the columns, as `read_table` gives them.
     columns : sequence of str, optional
     ignore : sequence of str
-    least : int
-        How many are needed.
-    why : str
-        Why this many.
+    min_columns : int
+        Minimum number of columns.
+    reason : str
+        Reason of the minimum, for the message.
     parameter, ignored : str, optional
-        What names ``columns`` and ``ignore``, where not the parameters of these names do.
+        Names of the parameters of ``columns`` and ``ignore``, for messages.
 
     Returns
     -------
@@ -268,88 +266,96 @@ def numeric_columns(
     Raises
     ------
     LatentiaError
-        If there are fewer, or others are named than there are.
+        If there are fewer columns, or a named one is missing.
     """
     parameter, ignored = parameter or write_parameter("columns"), ignored or write_parameter("ignore")
     check_columns(path, kinds, parameter, columns or ())
     check_columns(path, kinds, ignored, ignore)
     ignored_names = set(ignore)
-    both = [name for name in columns or () if name in ignored_names]
-    if both:
-        raise LatentiaError(f"{parameter} and {ignored} both name {both[0]!r}: name it in one.")
-    chosen = list(columns) if columns else list(_all_numbers(kinds).numbers)
+    duplicates = [name for name in columns or () if name in ignored_names]
+    if duplicates:
+        raise LatentiaError(f"{parameter} and {ignored} both name {duplicates[0]!r}: name it in one.")
+    chosen = list(columns) if columns else list(_choose_numbers(kinds).numbers)
     chosen = [name for name in chosen if name not in ignored_names]
-    if len(chosen) < least:
-        found = (
+    if len(chosen) < min_columns:
+        description = (
             f"{len(chosen)} column{'' if len(chosen) == 1 else 's'} of numbers" if chosen else "no column of numbers"
         )
-        raise LatentiaError(f"{found}; {why}. There are {listed(kinds)}.", source=path)
+        raise LatentiaError(f"{description}; {reason}. There are {list_names(kinds)}.", source=path)
     return chosen
 
 
 def dense(table: Table) -> np.ndarray:
-    """Its values as an array."""
+    """Return the values of a table as a dense array."""
     return table.values.toarray() if sparse.issparse(table.values) else table.values
 
 
-def places_of(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return the places of some of the names, which differ."""
+def places_of(names: Sequence[str], selected: Sequence[str]) -> list[int]:
+    """Return the places of some names in a list of distinct names."""
     places = {name: place for place, name in enumerate(names)}
-    return [places[name] for name in wanted]
+    return [places[name] for name in selected]
 
 
-def listed(names: Any, most: int = 30) -> str:
-    """The first names, and how many more there are."""
+def list_names(names: Any, max_names: int = 30) -> str:
+    """Return a text with the first names, and the number of others."""
     names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(names[:max_names]) + (f" and {len(names) - max_names} more" if len(names) > max_names else "")
 
 
 # --- columns as numbers and as texts ------------------------------------------------------------------------------
 
 
-def _chosen(reading: Reading, wanted: Wanted, missing: str) -> Table:
-    """Return the columns that are wanted; a cell that cannot be read is an error that says where it stands."""
-    allowed, raw = missing != "error", reading.table
+def _read_chosen(reading: Reading, selection: ColumnChoice, missing: str) -> Table:
+    """Return the chosen columns; raise for a cell that cannot be read, with its place."""
+    may_lack, raw = missing != "error", reading.table
     assert raw is not None
     columns, fractions = [], False
     commas: dict[str, str] = {}
-    for name in wanted.numbers:
-        found = reading.numbers(name)
-        lacking = np.flatnonzero(found.missing)
-        first = len(found.values) if found.wrong is None else found.wrong
-        if len(lacking) and not allowed and lacking[0] < first:
-            raise _no_value(reading, int(lacking[0]), name)
-        if found.wrong is not None:
-            raise CellError(reading.describe_problem(found), **reading.cell(found.wrong, name))
-        if found.unseen is not None and found.unseen.any():
-            _tell_unseen(reading, name, found.unseen)
-        decimal = "with decimal commas" in found.forms
-        commas |= {name: found.doubt} if decimal and found.doubt else {}
-        fractions |= decimal and not found.doubt
-        columns.append(found.values)
+    for name in selection.numbers:
+        column_numbers = reading.numbers(name)
+        gaps = np.flatnonzero(column_numbers.missing)
+        first = len(column_numbers.values) if column_numbers.wrong is None else column_numbers.wrong
+        if len(gaps) and not may_lack and gaps[0] < first:
+            raise _build_missing_error(reading, int(gaps[0]), name)
+        if column_numbers.wrong is not None:
+            raise CellError(reading.describe_problem(column_numbers), **reading.cell(column_numbers.wrong, name))
+        if column_numbers.unseen is not None and column_numbers.unseen.any():
+            _report_unseen(reading, name, column_numbers.unseen)
+        decimal = "with decimal commas" in column_numbers.forms
+        commas |= {name: column_numbers.doubt} if decimal and column_numbers.doubt else {}
+        fractions |= decimal and not column_numbers.doubt
+        columns.append(column_numbers.values)
     if commas and not fractions:
-        _tell_thousands(raw.path, commas)
-    texts = {name: _texts(reading, name, allowed) for name in wanted.texts}
-    names = reading.row_names if wanted.names else []
+        _report_thousands(raw.path, commas)
+    texts = {name: _read_texts(reading, name, may_lack) for name in selection.texts}
+    names = reading.row_names if selection.names else []
     values = np.column_stack(columns) if columns else np.empty((reading.n_rows, 0))
-    others = _others(raw.names, wanted)
+    left_out = _list_unused(raw.names, selection)
     return Table(
-        values, list(wanted.numbers), texts, raw.rows, others, raw.path.name, raw.unit, names=names, reading=reading
+        values,
+        list(selection.numbers),
+        texts,
+        raw.rows,
+        left_out,
+        raw.path.name,
+        raw.unit,
+        names=names,
+        reading=reading,
     )
 
 
-def _texts(reading: Reading, name: str, allowed: bool) -> list[str]:
-    """Return cells without blanks around them, empty where there is no value."""
+def _read_texts(reading: Reading, name: str, may_lack: bool) -> list[str]:
+    """Return cells without surrounding blanks, empty if there is no value."""
     cells = [cell.strip() for cell in reading.texts(name)]
     empty = [i for i, cell in enumerate(cells) if cell.lower() in reading.EMPTY]
-    if empty and not allowed:
-        raise _no_value(reading, empty[0], name)
+    if empty and not may_lack:
+        raise _build_missing_error(reading, empty[0], name)
     for i in empty:
         cells[i] = ""
     return cells
 
 
-def _no_value(reading: Reading, row: int, name: str) -> CellError:
+def _build_missing_error(reading: Reading, row: int, name: str) -> CellError:
     table = reading.table
     assert table is not None
     cell = str(table.texts(name)[row])
@@ -357,94 +363,107 @@ def _no_value(reading: Reading, row: int, name: str) -> CellError:
     return CellError(problem, missing=True, value=cell, **table.cell(row, name))
 
 
-def _tell_unseen(reading: Reading, name: str, unseen: np.ndarray) -> None:
-    """Say how many cells of a column of two values have another one, and are taken as cells without a value."""
+def _report_unseen(reading: Reading, name: str, unseen: np.ndarray) -> None:
+    """Issue a notice about cells of a two-valued column with another value, which count as missing."""
     table, n = reading.table, int(unseen.sum())
     assert table is not None
     row, coding = int(unseen.argmax()), reading.column(name).coding
-    cell, known = str(table.texts(name)[row]), " and ".join(map(repr, coding))
-    fact = f"{table.place(row, name)}: {cell!r}, and the model knows {known}; {n} such cells are taken as not known."
+    cell, codes = str(table.texts(name)[row]), " and ".join(map(repr, coding))
+    fact = f"{table.place(row, name)}: {cell!r}, but the model knows {codes}; {n} such cells count as missing."
     warn(FileNotice(fact))
 
 
-def _tell_thousands(path: Path, commas: Mapping[str, str]) -> None:
-    """Say which columns would hold thousands if commas were not decimal ones, where nothing in the file says so."""
+def _report_thousands(path: Path, commas: Mapping[str, str]) -> None:
+    """Issue a notice about columns whose commas may group thousands instead of being decimal commas."""
     fact = f"{path}, column {', '.join(map(repr, commas))}: {next(iter(commas.values()))}."
     warn(FileNotice(fact, "If they group thousands, take them out of the file."))
 
 
-def _others(names: Sequence[str], wanted: Wanted) -> list[str]:
-    used = {*wanted.numbers, *wanted.texts}
-    return [name for name in names if name not in used]
+def _list_unused(names: Sequence[str], selection: ColumnChoice) -> list[str]:
+    names_used = {*selection.numbers, *selection.texts}
+    return [name for name in names if name not in names_used]
 
 
 # --- missing values ---------------------------------------------------------------------------------------------
 
 
-def _complete(path: Path, table: Table, missing: str) -> Table:
-    """The table without the rows that lack a value, or with means in place of those that are not there."""
+def _handle_missing(path: Path, table: Table, missing: str) -> Table:
+    """Drop the rows that lack a value, or fill the gaps with means."""
     holes = np.isnan(table.values)
     empty = {name: np.array([not text for text in texts], dtype=bool) for name, texts in table.texts.items()}
-    lacking = holes.any(axis=1)
+    has_gap = holes.any(axis=1)
     for name, cells in empty.items():
         if missing == "mean" and cells.any():
-            at = table.rows[int(cells.argmax())]
+            row = table.rows[int(cells.argmax())]
             raise CellError(
                 "no value, and texts have no mean. Fill it in.",
                 source=path,
-                place=f"{table.unit} {at}, column {name!r}",
+                place=f"{table.unit} {row}, column {name!r}",
             )
-        lacking = lacking | cells
-    if not lacking.any():
+        has_gap = has_gap | cells
+    if not has_gap.any():
         return table
-    each = Counter({name: int(n) for name, n in zip(table.columns, holes.sum(axis=0), strict=True)})
-    each.update({name: int(cells.sum()) for name, cells in empty.items()})
-    return _filled(path, table, holes, each) if missing == "mean" else _dropped(path, table, lacking, each)
+    gap_counts = Counter({name: int(n) for name, n in zip(table.columns, holes.sum(axis=0), strict=True)})
+    gap_counts.update({name: int(cells.sum()) for name, cells in empty.items()})
+    return (
+        _fill_with_means(path, table, holes, gap_counts)
+        if missing == "mean"
+        else _drop_rows(path, table, has_gap, gap_counts)
+    )
 
 
-def _filled(path: Path, table: Table, holes: np.ndarray, each: Counter[str]) -> Table:
-    without = [name for name, n in each.items() if n == len(holes)]
-    if without:
+def _fill_with_means(path: Path, table: Table, holes: np.ndarray, gap_counts: Counter[str]) -> Table:
+    empty_columns = [name for name, n in gap_counts.items() if n == len(holes)]
+    if empty_columns:
         raise LatentiaError(
-            "there is no value, and so no mean. Leave the column out.", source=path, place=f"column {without[0]!r}"
+            "expected at least one value for a mean, found none. Leave the column out.",
+            source=path,
+            place=f"column {empty_columns[0]!r}",
         )
     values, n = table.values.copy(), int(holes.sum())
     for i in np.flatnonzero(holes.any(axis=0)):
-        values[holes[:, i], i] = _mean(values[~holes[:, i], i])
-    warn(FileNotice(f"{path}: {n} cells without a value have the mean of their column now: {_counted(each)}."))
+        values[holes[:, i], i] = _compute_mean(values[~holes[:, i], i])
+    warn(
+        FileNotice(
+            f"{path}: {n} cells without a value were filled with the mean of their column: {_format_counts(gap_counts)}."
+        )
+    )
     return replace(table, values=values, n_filled=n)
 
 
-def _mean(values: np.ndarray) -> float:
+def _compute_mean(values: np.ndarray) -> float:
     with np.errstate(over="ignore"):
         mean = float(values.mean())
     return mean if math.isfinite(mean) else float((values / len(values)).sum())
 
 
-def _dropped(path: Path, table: Table, lacking: np.ndarray, each: Counter[str]) -> Table:
-    n, kept = int(lacking.sum()), np.flatnonzero(~lacking)
-    if not len(kept):
+def _drop_rows(path: Path, table: Table, has_gap: np.ndarray, gap_counts: Counter[str]) -> Table:
+    n, complete = int(has_gap.sum()), np.flatnonzero(~has_gap)
+    if not len(complete):
         raise LatentiaError(
-            f"each of the {n} rows lacks a value in one column or another ({_counted(each)}). Leave columns out, or "
-            "fill them in.",
+            f"each of the {n} rows lacks a value in some column ({_format_counts(gap_counts)}). Leave columns out, or fill "
+            "them in.",
             source=path,
         )
-    first = ", ".join(str(table.rows[int(i)]) for i in np.flatnonzero(lacking)[:_NAMED]) + (
-        ", ..." if n > _NAMED else ""
+    first = ", ".join(str(table.rows[int(i)]) for i in np.flatnonzero(has_gap)[:_N_NAMED]) + (
+        ", ..." if n > _N_NAMED else ""
     )
     warn(
-        f"{path}: {n} of {len(lacking)} rows lack a value and were left out: {table.unit} {first}; {_counted(each)}.",
+        f"{path}: {n} of {len(has_gap)} rows lack a value and were left out: {table.unit} {first}; "
+        f"{_format_counts(gap_counts)}.",
         DroppedDataWarning,
     )
-    texts = {name: [cells[i] for i in kept] for name, cells in table.texts.items()}
-    rows, names = [table.rows[int(i)] for i in kept], [table.names[int(i)] for i in kept] if table.names else ()
-    return replace(table, values=table.values[kept], texts=texts, rows=rows, n_dropped=n, names=names)
+    texts = {name: [cells[i] for i in complete] for name, cells in table.texts.items()}
+    rows, names = [table.rows[int(i)] for i in complete], [table.names[int(i)] for i in complete] if table.names else ()
+    return replace(table, values=table.values[complete], texts=texts, rows=rows, n_dropped=n, names=names)
 
 
-def _counted(each: Counter[str]) -> str:
-    """How many cells of which columns."""
-    found = [f"{n} in {name!r}" for name, n in each.most_common() if n]
-    return ", ".join(found[:_NAMED]) + (f" and others in {len(found) - _NAMED} columns" if len(found) > _NAMED else "")
+def _format_counts(gap_counts: Counter[str]) -> str:
+    """Return a text with the number of cells in each column."""
+    counts = [f"{n} in {name!r}" for name, n in gap_counts.most_common() if n]
+    return ", ".join(counts[:_N_NAMED]) + (
+        f" and others in {len(counts) - _N_NAMED} columns" if len(counts) > _N_NAMED else ""
+    )
 
 
 # --- matrices ---------------------------------------------------------------------------------------------------
@@ -453,19 +472,21 @@ def _counted(each: Counter[str]) -> str:
 def _read_matrix(path: Path, choose: Choose, cache: str | os.PathLike[str] | bool | None) -> Table:
     blocks = Blocks.from_files(path, cache=cache)
     names = [f"column {i}" for i in range(1, blocks.shapes[0][1] + 1)]
-    wanted = choose(dict.fromkeys(names, "decimal"))
-    if wanted.texts:
+    selection = choose(dict.fromkeys(names, "decimal"))
+    if selection.texts:
         raise LatentiaError(
-            f"a matrix holds numbers only; column {wanted.texts[0]!r} cannot be read as text.", source=path
+            f"a matrix holds numbers only; column {selection.texts[0]!r} cannot be read as text.", source=path
         )
-    values = _narrowed(blocks.table())
-    if list(wanted.numbers) != names:
-        values = values[:, places_of(names, wanted.numbers)]
-    return Table(values, list(wanted.numbers), {}, range(1, blocks.n_rows + 1), _others(names, wanted), path.name)
+    values = _narrow_indices(blocks.table())
+    if list(selection.numbers) != names:
+        values = values[:, places_of(names, selection.numbers)]
+    return Table(
+        values, list(selection.numbers), {}, range(1, blocks.n_rows + 1), _list_unused(names, selection), path.name
+    )
 
 
-def _narrowed(table: Any) -> Any:
-    """A sparse matrix with indices of 32 bits where they suffice: scikit-learn's scaler takes no others."""
+def _narrow_indices(table: Any) -> Any:
+    """Return a sparse matrix with 32-bit indices if they suffice, as scikit-learn's scaler requires them."""
     if not sparse.issparse(table) or max(table.nnz, *table.shape) >= 2**31:
         return table
     parts = table.data, table.indices.astype(np.int32), table.indptr.astype(np.int32)

@@ -1,4 +1,4 @@
-"""Two views of the same rows, each a table of its own, with a target where there is one."""
+"""Two views of the same rows, in one table each, with an optional target."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from .._scratch import real_path
 from ..exceptions import LatentiaError, write_parameter
-from .tables import CellError, Table, Wanted, dense, numeric_columns, read_table
+from ..system.scratch import real_path
+from .tables import CellError, ColumnChoice, Table, dense, numeric_columns, read_table
 from .texts import read_lines
 
 __all__ = ["Views", "match_rows", "read_views"]
 
-_SINGULAR = 1e-10
-_FEWEST = 16  # rows: four in each quarter, for fourth cumulants
-_COUNTED = {1: "one", 2: "two"}
+_SINGULAR_RATIO = 1e-10  # smallest ratio of eigenvalues; below it columns depend on each other
+_MIN_ROWS = 16  # four in each quarter, for fourth cumulants
+_NUMBER_WORDS = {1: "one", 2: "two"}
 _Cache = str | os.PathLike[str] | bool | None
 
 
@@ -36,21 +36,21 @@ class Views:
     columns, columns_v : list of str
         Names of the columns of U, and of V.
     constant, constant_v : list of str
-        Columns of either that are left out, as they say the same of all rows.
+        Columns of either that are left out, as they are constant.
     rows : list of int
-        For every row its line in the file of U, or its number from 1 where the format has no lines.
+        For every row its line in the file of U, or its number from 1 if the format has no lines.
     names : list of str
-        Names of the rows, from the first column of text of U's file; empty where there is none.
+        Names of the rows, from the first text column of U's file; empty if there is none.
     target : str
-        What the target is called; empty where there is none.
+        Name of the target; empty if there is none.
     edges : list of pairs of int, or None
         Columns of U that may be coupled.
     tables : (Table, Table)
         Both files as they were read, before rows and columns were left out.
     n_dropped : int
-        How many rows lack a value in one of the files, and are left out of all.
+        Number of rows that lack a value in one of the files, and are left out of all.
     n_filled : int
-        How many cells without a value have the mean of their column.
+        Number of cells without a value that were filled with the mean of their column.
     """
 
     U: np.ndarray
@@ -84,7 +84,7 @@ def read_views(
     cache: _Cache = None,
     encoding: str | None = None,
 ) -> Views:
-    r"""Read two tables of the same rows in the same order, as `latentia.contrastive` takes them.
+    r"""Read two tables of the same rows in the same order, for `latentia.contrastive`.
 
     Rows that lack a value in one of the files are left out of all, and so are constant columns.
 
@@ -97,16 +97,16 @@ def read_views(
     ignore : sequence of str
         Columns of either not to use, such as an id.
     target : str or path, optional
-        What is to be predicted: a file of one column, if there is one of this name, or else a column of U's file.
+        Target of a prediction: a file with one column, if there is one of this name, or else a column of U's file.
     classes : bool, default=False
-        Whether the target has two classes; by default it holds numbers.
+        True if the target has two classes; by default it holds numbers.
     edges : path, optional
         A text with the names of two columns of U a line, separated by a tab, a semicolon, a comma or blanks.
     min_columns : int, default=1
-        How many columns U must have at least.
+        Minimum number of columns of U.
     missing : {"error", "drop", "mean"}
-        What to do with cells without a value, see `read_table`. A target is never made up: with "mean" rows that lack it are
-        left out.
+        Treatment of cells without a value, see `read_table`. A target is never filled: with "mean" rows that lack it are left
+        out.
     cache : path or bool, optional
         Folder for the binary cache of MatrixMarket files; by default beside them. False keeps none.
     encoding : str, optional
@@ -136,30 +136,35 @@ def read_views(
     ((20, 2), (20, 1), ['a', 'b'], ['one'])
     """
     if missing not in ("error", "drop", "mean"):
-        raise LatentiaError("use 'error', 'drop' or 'mean'.", parameter="missing", value=missing)
+        raise LatentiaError("expected 'error', 'drop' or 'mean'.", parameter="missing", value=missing)
     first, second = Path(path), Path(other)
     file = None if target is None or not Path(target).is_file() else Path(target)
-    own, held = None if target is None or file else str(target), dict[Path, Mapping[str, str]]()
+    target_column, kinds_by_file = None if target is None or file else str(target), dict[Path, Mapping[str, str]]()
     tables = [
-        _read_view(each, name, chosen, ignore, own, least, held, missing, cache, encoding)
-        for each, name, chosen, least in ((first, "columns", columns, min_columns), (second, "columns_v", columns_v, 1))
+        _read_view(file_path, name, chosen, ignore, target_column, minimum, kinds_by_file, missing, cache, encoding)
+        for file_path, name, chosen, minimum in (
+            (first, "columns", columns, min_columns),
+            (second, "columns_v", columns_v, 1),
+        )
     ]
     for name in ignore:
-        if not any(name in found for found in held.values()):
+        if not any(name in kinds for kinds in kinds_by_file.values()):
             raise LatentiaError(
                 f"{write_parameter('ignore')} names {name!r}, and neither {first} nor {second} has such a column."
             )
-    both = [name for name in tables[0].columns if name in tables[1].columns]
-    if both and real_path(first) == real_path(second):
+    duplicates = [name for name in tables[0].columns if name in tables[1].columns]
+    if duplicates and real_path(first) == real_path(second):
         raise LatentiaError(
-            f"{first}: is given as U and as V, and both have column {both[0]!r}. Say which columns are whose with "
+            f"{first}: is given as U and as V, and both have column {duplicates[0]!r}. Choose the columns of each with "
             f"{write_parameter('columns')} and {write_parameter('columns_v')}."
         )
     if target is not None:
-        how = missing if missing == "error" else "drop"
-        tables.append(_read_target(first, str(target), file, classes, held[first], how, cache, encoding))
-    kept = match_rows(tables, [first, second, file or first][: len(tables)], cache=cache, encoding=encoding)
-    views = _joined(tables, kept, classes)
+        target_missing = missing if missing == "error" else "drop"
+        tables.append(
+            _read_target(first, str(target), file, classes, kinds_by_file[first], target_missing, cache, encoding)
+        )
+    masks = match_rows(tables, [first, second, file or first][: len(tables)], cache=cache, encoding=encoding)
+    views = _join_tables(tables, masks, classes)
     return views if edges is None else replace(views, edges=_read_edges(Path(edges), views.columns, encoding))
 
 
@@ -170,7 +175,7 @@ def match_rows(
     cache: _Cache = None,
     encoding: str | None = None,
 ) -> list[np.ndarray]:
-    """Which rows of tables of the same rows all of them have: some may lack rows without a value.
+    """Return masks of the rows that all tables have: some tables may lack rows without a value.
 
     Parameters
     ----------
@@ -179,12 +184,12 @@ def match_rows(
     paths : sequence of path
         Their files.
     cache, encoding : optional
-        As they were read with.
+        Options with which they were read.
 
     Returns
     -------
     list of ndarrays
-        For every table a bool a row.
+        A bool for every row of every table.
 
     Raises
     ------
@@ -192,46 +197,48 @@ def match_rows(
         If the files have not the same number of rows, or no row has all its values.
     """
     sizes = [len(table.rows) + table.n_dropped for table in tables]
-    for path, size, what in zip(paths[1:], sizes[1:], ("V", "the target"), strict=False):
+    for path, size, noun in zip(paths[1:], sizes[1:], ("V", "the target"), strict=False):
         if size != sizes[0]:
             raise LatentiaError(
-                f"{paths[0]} has {sizes[0]:,} rows and {path} {size:,}: U and {what} need the same rows, in the same order."
-                + (" Empty lines are no rows: write NA where a value is not known." if what != "V" else "")
+                f"{paths[0]} has {sizes[0]:,} rows and {path} {size:,}: expected the same rows in U and {noun}, in the same "
+                "order." + (" Empty lines are no rows: write NA where a value is not known." if noun != "V" else "")
             )
     places = []
     for table, path in zip(tables, paths, strict=True):
-        there = np.ones(sizes[0], bool)
+        has_row = np.ones(sizes[0], bool)
         if table.n_dropped:
-            everything = read_table(path, lambda _: Wanted(), cache=cache, encoding=encoding).rows
-            there = np.isin(np.fromiter(everything, int), np.fromiter(table.rows, int))
-        places.append(there)
-    kept = np.logical_and.reduce(places)
-    if not kept.any():
+            all_rows = read_table(path, lambda _: ColumnChoice(), cache=cache, encoding=encoding).rows
+            has_row = np.isin(np.fromiter(all_rows, int), np.fromiter(table.rows, int))
+        places.append(has_row)
+    in_all = np.logical_and.reduce(places)
+    if not in_all.any():
         raise LatentiaError(
             f"{' and '.join(table.source for table in tables[:2])}: no row has all its values. Leave columns out with "
             f"{write_parameter('ignore')}, or use {write_parameter('missing', 'mean')}."
         )
-    return [kept[there] for there in places]
+    return [in_all[has_row] for has_row in places]
 
 
 # --- tables -----------------------------------------------------------------------------------------------------
 
 
 def _read_view(
-    path: Path, parameter: str, columns: Sequence[str] | None, ignore: Sequence[str], target: str | None, least: int,
-    held: dict[Path, Mapping[str, str]], missing: str, cache: _Cache, encoding: str | None,
+    path: Path, parameter: str, columns: Sequence[str] | None, ignore: Sequence[str], target: str | None, min_columns: int,
+    kinds_by_file: dict[Path, Mapping[str, str]], missing: str, cache: _Cache, encoding: str | None,
 ) -> Table:  # fmt: skip
-    """Columns of numbers of U or V; what columns the file has goes to ``held``."""
+    """Read columns of numbers of U or V, and note the kinds of all columns of the file in ``kinds_by_file``."""
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
-        held[path] = kinds
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
+        kinds_by_file[path] = kinds
         left_out = [name for name in [*ignore, *([target] if target else [])] if name in kinds]
         if target in (columns or []):
-            both = f"{write_parameter(parameter)} and {write_parameter('target')} both name {target!r}"
-            raise LatentiaError(f"{both}: what is predicted cannot predict.")
-        why = f"{_COUNTED.get(least, least)} or more are needed"
-        called = write_parameter(parameter), write_parameter("ignore")
-        return Wanted(numeric_columns(path, kinds, columns, left_out, least, why, *called), names=True)
+            parameters = f"{write_parameter(parameter)} and {write_parameter('target')} both name {target!r}"
+            raise LatentiaError(f"{parameters}: the target cannot predict itself.")
+        reason = f"expected at least {_NUMBER_WORDS.get(min_columns, min_columns)}"
+        parameter_names = write_parameter(parameter), write_parameter("ignore")
+        return ColumnChoice(
+            numeric_columns(path, kinds, columns, left_out, min_columns, reason, *parameter_names), names=True
+        )
 
     try:
         table = read_table(path, choose, missing=missing, cache=cache, encoding=encoding)
@@ -242,37 +249,37 @@ def _read_view(
 
 
 def _read_target(
-    source: Path, target: str, file: Path | None, classes: bool, held: Mapping[str, str], missing: str, cache: _Cache,
-    encoding: str | None,
+    source: Path, target: str, file: Path | None, classes: bool, kinds_by_column: Mapping[str, str], missing: str,
+    cache: _Cache, encoding: str | None,
 ) -> Table:  # fmt: skip
-    """The target as a table of one column."""
-    if file is None and target not in held:
-        text = f"no such file, and no such column in {source}. There are {', '.join(list(held)[:30])}."
+    """Read the target as a table of one column."""
+    if file is None and target not in kinds_by_column:
+        text = f"no such file, and no such column in {source}. There are {', '.join(list(kinds_by_column)[:30])}."
         raise LatentiaError(text, parameter="target", value=target)
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         name = target
         if file is not None:
             if len(kinds) != 1:
                 text = (
-                    f"{len(kinds)} columns ({', '.join(list(kinds)[:10])}), and one is needed. Keep one, or put it into the "
+                    f"expected one column, found {len(kinds)} ({', '.join(list(kinds)[:10])}). Keep one, or put it into the "
                     "file of U and name it."
                 )
                 raise LatentiaError(text, parameter="target", value=str(file))
             (name,) = kinds
         if classes:
-            return Wanted(texts=[name])
+            return ColumnChoice(texts=[name])
         if kinds[name] in ("text", "two"):
             way = write_parameter("classes", True)
-            text = f"not a column of numbers, and a regression needs one; for two classes use {way}."
+            text = f"expected a column of numbers for a regression, found texts. Use {way} for two classes."
             raise LatentiaError(text, parameter="target", value=name)
-        return Wanted(numbers=[name])
+        return ColumnChoice(numbers=[name])
 
     return read_table(file or source, choose, missing=missing, cache=cache, encoding=encoding)
 
 
 def _read_edges(path: Path, columns: Sequence[str], encoding: str | None) -> list[list[int]]:
-    """Pairs of places of columns of U, from a text with two names a line."""
+    """Return pairs of column numbers of U, from a text with two names a line."""
     if not path.is_file():
         raise LatentiaError("no such file.", parameter="edges", value=str(path))
     number = {name: i for i, name in enumerate(columns)}
@@ -285,23 +292,23 @@ def _read_edges(path: Path, columns: Sequence[str], encoding: str | None) -> lis
         unknown = [name for name in names if name not in number]
         problem = f"U has no column {unknown[0]!r}. It has {', '.join(list(columns)[:30])}." if unknown else ""
         if len(names) != 2:
-            problem = f"{len(names)} names, and two columns of U are needed."
+            problem = f"expected the names of two columns of U, found {len(names)}."
         if problem:
             raise LatentiaError(f"line {n}: {problem}", parameter="edges", value=str(path))
         pairs.append([number[name] for name in names])
     if not pairs:
-        raise LatentiaError("the file has no pairs.", parameter="edges", value=str(path))
+        raise LatentiaError("expected pairs, found none in the file.", parameter="edges", value=str(path))
     return pairs
 
 
 # --- views ------------------------------------------------------------------------------------------------------
 
 
-def _joined(tables: Sequence[Table], kept: Sequence[np.ndarray], classes: bool) -> Views:
-    """The rows that all tables have, without constant columns."""
+def _join_tables(tables: Sequence[Table], masks: Sequence[np.ndarray], classes: bool) -> Views:
+    """Join the rows that all tables have, without constant columns."""
     first, second = tables[:2]
-    views, names, gone = [], [], []
-    for letter, table, mask in zip("UV", (first, second), kept, strict=False):
+    views, names, constant = [], [], []
+    for letter, table, mask in zip("UV", (first, second), masks, strict=False):
         values = dense(table) if mask.all() else dense(table)[mask]
         varies = np.ptp(values, axis=0) > 0
         if not varies.any():
@@ -310,33 +317,31 @@ def _joined(tables: Sequence[Table], kept: Sequence[np.ndarray], classes: bool) 
             )
         views.append(values[:, varies])
         names.append(list(compress(table.columns, varies)))
-        gone.append(list(compress(table.columns, ~varies)))
+        constant.append(list(compress(table.columns, ~varies)))
     _check_dependence(views, names, f"{first.source} and {second.source}")
-    y = None if len(tables) < 3 else _target(tables[2], kept[2], classes)
-    called = "" if len(tables) < 3 else next(iter([*tables[2].columns, *tables[2].texts]))
-    rows, row_names = list(compress(first.rows, kept[0])), list(compress(first.names, kept[0]))
+    y = None if len(tables) < 3 else _extract_target(tables[2], masks[2], classes)
+    target_name = "" if len(tables) < 3 else next(iter([*tables[2].columns, *tables[2].texts]))
+    rows, row_names = list(compress(first.rows, masks[0])), list(compress(first.names, masks[0]))
     n_dropped, n_filled = len(first.rows) + first.n_dropped - len(rows), sum(table.n_filled for table in tables)
     return Views(
         U=views[0],
         V=views[1],
         y=y,
-        columns=names[0], columns_v=names[1], constant=gone[0], constant_v=gone[1], rows=rows, names=row_names,
-        target=called, edges=None, tables=(first, second), n_dropped=n_dropped, n_filled=n_filled,
+        columns=names[0], columns_v=names[1], constant=constant[0], constant_v=constant[1], rows=rows, names=row_names,
+        target=target_name, edges=None, tables=(first, second), n_dropped=n_dropped, n_filled=n_filled,
     )  # fmt: skip
 
 
 def _check_dependence(views: list[np.ndarray], names: list[list[str]], source: str) -> None:
-    """Raise, with names, where columns depend on each other linearly."""
+    """Raise, with names, if columns depend on each other linearly."""
     titles = [*(f"{name} of U" for name in names[0]), *(f"{name} of V" for name in names[1])]
     joined, start = np.hstack(views), 0
     n, d = joined.shape
-    if n < _FEWEST:
-        raise LatentiaError(
-            f"{n} rows are too few: {_FEWEST} or more are needed, and hundreds to learn much.", source=source
-        )
+    if n < _MIN_ROWS:
+        raise LatentiaError(f"expected at least {_MIN_ROWS} rows, and better hundreds; found {n}.", source=source)
     if n <= d:
         raise LatentiaError(
-            f"{n} rows and {d} columns in both tables: more rows than columns are needed. Use fewer columns "
+            f"expected more rows than columns, found {n} rows and {d} columns in both tables. Use fewer columns "
             f"({write_parameter('columns')}, {write_parameter('columns_v')}), such as the first principal components of each "
             "table.",
             source=source,
@@ -344,7 +349,7 @@ def _check_dependence(views: list[np.ndarray], names: list[list[str]], source: s
     scaled = (joined - joined.mean(axis=0)) / joined.std(axis=0)
     for stop in (len(names[0]), d, d):
         values, vectors = np.linalg.eigh(scaled[:, start:stop].T @ scaled[:, start:stop] / n)
-        if values[0] <= _SINGULAR * values[-1]:
+        if values[0] <= _SINGULAR_RATIO * values[-1]:
             involved = np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)
             listed = ", ".join(titles[start + i] for i in involved[:6])
             raise LatentiaError(
@@ -355,8 +360,8 @@ def _check_dependence(views: list[np.ndarray], names: list[list[str]], source: s
         start = stop if stop < d else 0
 
 
-def _target(table: Table, mask: np.ndarray, classes: bool) -> np.ndarray:
-    """The target of the rows that are kept."""
+def _extract_target(table: Table, mask: np.ndarray, classes: bool) -> np.ndarray:
+    """Return the target of the selected rows."""
     if not classes:
         y = np.asarray(table.values[mask, 0])
         if np.ptp(y) == 0:
@@ -365,10 +370,10 @@ def _target(table: Table, mask: np.ndarray, classes: bool) -> np.ndarray:
         return y
     ((name, texts),) = table.texts.items()
     y = np.asarray(texts, dtype=str)[mask]
-    found = sorted(set(y.tolist()))
-    if len(found) != 2:
-        listed = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-        hint = f" For numbers use {write_parameter('classes', False)}." if len(found) > 2 else ""
-        text = f"{len(found)} different values ({listed}); two classes are needed.{hint}"
+    classes_found = sorted(set(y.tolist()))
+    if len(classes_found) != 2:
+        listed = ", ".join(classes_found[:5]) + (", ..." if len(classes_found) > 5 else "")
+        hint = f" For numbers use {write_parameter('classes', False)}." if len(classes_found) > 2 else ""
+        text = f"expected two classes, found {len(classes_found)} different values ({listed}).{hint}"
         raise LatentiaError(text, parameter="target", value=name)
     return y

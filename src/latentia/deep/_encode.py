@@ -1,4 +1,4 @@
-"""The encoder: a unit is on where enough of its members are, also of those that no other unit explains."""
+"""Encoder: a unit is on where enough of its members are on, and enough of those that no other unit explains."""
 
 from __future__ import annotations
 
@@ -8,171 +8,175 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._threads import for_chunks
-from ._statistics import Firings, doubled, put_in_order
+from ..system.threads import run_in_chunks
+from ._statistics import BinaryRows, enlarge, put_in_order
 
-SHARE_ON = 0.6  # of a unit's members that are on where it is
-_ROWS = 2048
+MIN_SHARE_ON = 0.6  # share of a unit's members that must be on for the unit to be on
+_CHUNK_ROWS = 2048
 
 
-def thresholds(members: sparse.csr_array) -> np.ndarray:
-    """Members that must be on for each unit to be on, shape (n_units,)."""
+def compute_thresholds(members: sparse.csr_array) -> np.ndarray:
+    """Return how many members must be on for each unit to be on, shape (n_units,)."""
     sizes = np.diff(members.indptr)
-    return np.maximum(np.ceil(SHARE_ON * sizes - 1e-9), 1).astype(np.int32)
+    return np.maximum(np.ceil(MIN_SHARE_ON * sizes - 1e-9), 1).astype(np.int32)
 
 
 def encode(
-    firings: Firings, members: sparse.csr_array, n_jobs: int | None = None, *, explain_away: bool = True
-) -> Firings:
-    """Units that are on in each row.
+    firings: BinaryRows, members: sparse.csr_array, n_jobs: int | None = None, *, explain_away: bool = True
+) -> BinaryRows:
+    """Decide which units are on in each row.
 
     Parameters
     ----------
-    firings : Firings
-        Of the layer below.
+    firings : BinaryRows
+        Rows of the layer below.
     members : csr_array of shape (n_units, n_columns)
         Entries are the positive edges.
     n_jobs : int, optional
     explain_away : bool
-        Whether units that have 60% of their members only thanks to other units are taken out: the one first of whose members
-        without another unit that is on the fewest are on, until at least half of these are for every unit. Without it the
-        encoder is that of Algorithm 6.4.
+        Whether to remove units whose members are on mostly because of other units. The unit with the smallest share of active
+        members among those that no other active unit has goes first, until every unit has a share of at least half. Without
+        it the encoder is that of Algorithm 6.4.
     """
-    owners, needed = sparse.csr_array(members.T), thresholds(members)
+    owners, needed = sparse.csr_array(members.T), compute_thresholds(members)
     signs, rows = np.ones(owners.nnz, np.int32), (firings.indptr, firings.indices)
     edges = _edges(owners)
 
     def kernel(start: int, stop: int) -> Any:
-        sizes, units = _reached(*rows, *edges, signs, needed, start, stop)
+        sizes, units = _reach(*rows, *edges, signs, needed, start, stop)
         if explain_away:
             units = units[
                 : _explain_away(*rows, members.indptr, members.indices, firings.n_columns, start, stop, sizes, units)
             ]
         return sizes, units
 
-    return _rowwise(firings, kernel, members.shape[0], n_jobs)
+    return _map_rows(firings, kernel, members.shape[0], n_jobs)
 
 
-def decode(hidden: Firings, layer: sparse.csr_array, n_jobs: int | None = None) -> Firings:
-    """Columns whose edges to units that are on sum to more than 0, in each row."""
+def decode(hidden: BinaryRows, layer: sparse.csr_array, n_jobs: int | None = None) -> BinaryRows:
+    """Return, for each row, the columns whose edges to active units have a positive sum."""
     signs, needed = layer.data.astype(np.int32), np.ones(layer.shape[1], np.int32)
     edges = _edges(layer)
-    return _rowwise(
-        hidden, lambda a, b: _reached(hidden.indptr, hidden.indices, *edges, signs, needed, a, b),
+    return _map_rows(
+        hidden, lambda start, stop: _reach(hidden.indptr, hidden.indices, *edges, signs, needed, start, stop),
         layer.shape[1], n_jobs,
     )  # fmt: skip
 
 
 def _edges(layer: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Its starts and ends, of one type: a kernel is compiled for each."""
+    """Return starts and ends of the edges as int32, so that kernels are compiled once."""
     return layer.indptr.astype(np.int32, copy=False), layer.indices.astype(np.int32, copy=False)
 
 
-def unexplained(firings: Firings, hidden: Firings, members: sparse.csr_array, n_jobs: int | None = None) -> Firings:
-    """Columns that are on in a row where no unit of theirs is."""
-    return _rowwise(
+def select_unexplained(
+    firings: BinaryRows, hidden: BinaryRows, members: sparse.csr_array, n_jobs: int | None = None
+) -> BinaryRows:
+    """Return the columns that are on in a row although none of their units is."""
+    return _map_rows(
         firings,
-        lambda a, b: _unexplained(
+        lambda start, stop: _select_unexplained(
             firings.indptr, firings.indices, hidden.indptr, hidden.indices, members.indptr, members.indices,
-            firings.n_columns, a, b,
+            firings.n_columns, start, stop,
         ),
         firings.n_columns, n_jobs,
     )  # fmt: skip
 
 
-def difference(rows: Firings, others: Firings, n_jobs: int | None = None) -> Firings:
-    """What is on in rows and not in others."""
-    return _rowwise(
-        rows, lambda a, b: _difference(rows.indptr, rows.indices, others.indptr, others.indices, a, b),
+def subtract(rows: BinaryRows, excluded: BinaryRows, n_jobs: int | None = None) -> BinaryRows:
+    """Return the entries of ``rows`` that are not in ``excluded``."""
+    return _map_rows(
+        rows, lambda start, stop: _subtract(rows.indptr, rows.indices, excluded.indptr, excluded.indices, start, stop),
         rows.n_columns, n_jobs,
     )  # fmt: skip
 
 
-def _rowwise(rows: Firings, kernel: Any, n_columns: int, n_jobs: int | None) -> Firings:
-    """What a kernel says of stretches of rows: numbers of columns on, and which."""
-    found: list[Any] = [None] * -(-rows.n_rows // _ROWS)
+def _map_rows(rows: BinaryRows, kernel: Any, n_columns: int, n_jobs: int | None) -> BinaryRows:
+    """Run a kernel on chunks of rows; it returns the number of columns that are on in each row, and these columns."""
+    results: list[Any] = [None] * -(-rows.n_rows // _CHUNK_ROWS)
 
     def task(start: int, stop: int) -> None:
-        found[start // _ROWS] = kernel(start, stop)
+        results[start // _CHUNK_ROWS] = kernel(start, stop)
 
-    for_chunks(task, rows.n_rows, _ROWS, n_jobs)
-    sizes = np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)])
-    indices = np.concatenate([np.empty(0, np.int32), *(one[1] for one in found)])
-    return Firings(n_columns, np.append(0, np.cumsum(sizes)), indices)
+    run_in_chunks(task, rows.n_rows, _CHUNK_ROWS, n_jobs)
+    sizes = np.concatenate([np.empty(0, np.int64), *(result[0] for result in results)])
+    indices = np.concatenate([np.empty(0, np.int32), *(result[1] for result in results)])
+    return BinaryRows(n_columns, np.append(0, np.cumsum(sizes)), indices)
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------
 
 
 @njit(nogil=True, cache=True)
-def _reached(indptr, indices, edge_starts, ends, signs, needed, start, stop):
-    """In each row the ends to which edges from what is on, with their signs, sum to what is needed: how many, and which."""
-    n_ends, n_found = len(needed), np.int64(0)  # a literal 0 would make another version of what it is given to
-    sizes, found = np.zeros(stop - start, np.int64), np.empty(1024, np.int32)
-    sums, touched, seen = np.zeros(n_ends, np.int32), np.empty(n_ends, np.int32), np.zeros(n_ends, np.bool_)
+def _reach(indptr, indices, edge_starts, targets, signs, needed, start, stop):
+    """Return, for each row, how many targets have signed edges from active columns that reach ``needed``, and which."""
+    # A literal 0 would compile another version of the kernels that are called with the number.
+    n_targets, n_reached = len(needed), np.int64(0)
+    sizes, reached = np.zeros(stop - start, np.int64), np.empty(1024, np.int32)
+    sums, touched = np.zeros(n_targets, np.int32), np.empty(n_targets, np.int32)
+    is_touched = np.zeros(n_targets, np.bool_)
     for row in range(start, stop):
-        n_touched, first = 0, n_found
+        n_touched, first = 0, n_reached
         for i in range(indptr[row], indptr[row + 1]):
             for j in range(edge_starts[indices[i]], edge_starts[indices[i] + 1]):
-                end = ends[j]
-                if not seen[end]:
-                    seen[end] = True
-                    touched[n_touched] = end
+                target = targets[j]
+                if not is_touched[target]:
+                    is_touched[target] = True
+                    touched[n_touched] = target
                     n_touched += 1
-                sums[end] += signs[j]
-        while n_found + n_touched > len(found):
-            found = doubled(found)
+                sums[target] += signs[j]
+        while n_reached + n_touched > len(reached):
+            reached = enlarge(reached)
         for i in range(n_touched):
-            end = touched[i]
-            if sums[end] >= needed[end]:
-                found[n_found] = end
-                n_found += 1
-            sums[end], seen[end] = 0, False
-        put_in_order(found, first, n_found)
-        sizes[row - start] = n_found - first
-    return sizes, found[:n_found].copy()
+            target = touched[i]
+            if sums[target] >= needed[target]:
+                reached[n_reached] = target
+                n_reached += 1
+            sums[target], is_touched[target] = 0, False
+        put_in_order(reached, first, n_reached)
+        sizes[row - start] = n_reached - first
+    return sizes, reached[:n_reached].copy()
 
 
 @njit(nogil=True, cache=True)
-def _explain_away(indptr, indices, member_starts, members, n_columns, start, stop, sizes, found):
-    """Take out of rows, in place, the units that are on only thanks to others; how many are left in all."""
+def _explain_away(indptr, indices, member_starts, members, n_columns, start, stop, sizes, all_units):
+    """Remove from rows, in place, units that are on only because of others; return how many remain in all."""
     covered, is_on = np.zeros(n_columns, np.int32), np.zeros(n_columns, np.bool_)
     first, n_kept = 0, 0
     for row in range(start, stop):
-        units = found[first : first + sizes[row - start]]
+        units = all_units[first : first + sizes[row - start]]
         first += len(units)
         n = len(units)
         if n > 1:
             for i in range(indptr[row], indptr[row + 1]):
                 is_on[indices[i]] = True
-            n = _explained_away(units, member_starts, members, covered, is_on)
+            n = _explain_row_away(units, member_starts, members, covered, is_on)
             for i in range(indptr[row], indptr[row + 1]):
                 is_on[indices[i]] = False
         for i in range(n):
-            found[n_kept + i] = units[i]
+            all_units[n_kept + i] = units[i]
         sizes[row - start] = n
         n_kept += n
     return n_kept
 
 
 @njit(nogil=True, cache=True)
-def _explained_away(units, member_starts, members, covered, is_on):
-    """Take units out of a row, in place; returns how many stay. ``covered`` has zeros, and has them again afterwards."""
+def _explain_row_away(units, member_starts, members, covered, is_on):
+    """Remove units from a row, in place; return how many remain. ``covered`` is zero before and after."""
     n = len(units)
     for i in range(n):
         for j in range(member_starts[units[i]], member_starts[units[i] + 1]):
             covered[members[j]] += 1
     while n > 1:
-        worst, least = -1, 0.5
+        worst, least_share = -1, 0.5
         for i in range(n):
-            alone, on = 0, 0
+            n_exclusive, n_exclusive_on = 0, 0
             for j in range(member_starts[units[i]], member_starts[units[i] + 1]):
                 if covered[members[j]] == 1:
-                    alone += 1
-                    on += is_on[members[j]]
-            share = on / alone if alone else 0.0
-            if share < least:
-                worst, least = i, share
+                    n_exclusive += 1
+                    n_exclusive_on += is_on[members[j]]
+            share = n_exclusive_on / n_exclusive if n_exclusive else 0.0
+            if share < least_share:
+                worst, least_share = i, share
         if worst < 0:
             break
         for j in range(member_starts[units[worst]], member_starts[units[worst] + 1]):
@@ -187,9 +191,9 @@ def _explained_away(units, member_starts, members, covered, is_on):
 
 
 @njit(nogil=True, cache=True)
-def _unexplained(indptr, indices, hidden_starts, hidden, layer_starts, columns, n_columns, start, stop):
-    sizes, n_found = np.zeros(stop - start, np.int64), 0
-    found = np.empty(indptr[stop] - indptr[start], np.int32)
+def _select_unexplained(indptr, indices, hidden_starts, hidden, layer_starts, columns, n_columns, start, stop):
+    sizes, n_result = np.zeros(stop - start, np.int64), 0
+    result = np.empty(indptr[stop] - indptr[start], np.int32)
     last = np.empty(n_columns, np.int64)
     for column in range(n_columns):
         last[column] = -1
@@ -197,26 +201,26 @@ def _unexplained(indptr, indices, hidden_starts, hidden, layer_starts, columns, 
         for i in range(hidden_starts[row], hidden_starts[row + 1]):
             for j in range(layer_starts[hidden[i]], layer_starts[hidden[i] + 1]):
                 last[columns[j]] = row
-        first = n_found
+        first = n_result
         for i in range(indptr[row], indptr[row + 1]):
             if last[indices[i]] != row:
-                found[n_found] = indices[i]
-                n_found += 1
-        sizes[row - start] = n_found - first
-    return sizes, found[:n_found].copy()
+                result[n_result] = indices[i]
+                n_result += 1
+        sizes[row - start] = n_result - first
+    return sizes, result[:n_result].copy()
 
 
 @njit(nogil=True, cache=True)
-def _difference(indptr, indices, other_starts, others, start, stop):
-    sizes, n_found = np.zeros(stop - start, np.int64), 0
-    found = np.empty(indptr[stop] - indptr[start], np.int32)
+def _subtract(indptr, indices, excluded_starts, excluded, start, stop):
+    sizes, n_result = np.zeros(stop - start, np.int64), 0
+    result = np.empty(indptr[stop] - indptr[start], np.int32)
     for row in range(start, stop):
-        first, j = n_found, other_starts[row]
+        first, j = n_result, excluded_starts[row]
         for i in range(indptr[row], indptr[row + 1]):
-            while j < other_starts[row + 1] and others[j] < indices[i]:
+            while j < excluded_starts[row + 1] and excluded[j] < indices[i]:
                 j += 1
-            if j == other_starts[row + 1] or others[j] != indices[i]:
-                found[n_found] = indices[i]
-                n_found += 1
-        sizes[row - start] = n_found - first
-    return sizes, found[:n_found].copy()
+            if j == excluded_starts[row + 1] or excluded[j] != indices[i]:
+                result[n_result] = indices[i]
+                n_result += 1
+        sizes[row - start] = n_result - first
+    return sizes, result[:n_result].copy()

@@ -1,4 +1,4 @@
-"""Layers from below: units by what fires together, rows encoded by them, and so on with the encoded rows (Algorithm 6.1)."""
+"""Layer by layer from below: units from columns that fire together, then units of the encoded rows (Algorithm 6.1)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from scipy import sparse
 from ._encode import decode, encode
 from ._negatives import learn_negatives
 from ._real import RealLayer, decode_real, encode_real, recover_real
-from ._statistics import Firings
+from ._statistics import BinaryRows
 from ._units import learn_units
 
-Rows: TypeAlias = Firings | np.ndarray
+Rows: TypeAlias = BinaryRows | np.ndarray
 """Rows of a layer: bits, or real columns."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How layers are learned.
+    """Settings of the learning of layers.
 
     Attributes
     ----------
     n_layers : int
     n_polishes : int
-        Rounds at most in which members are decided again by rows where no other unit explains them.
+        Largest number of rounds that decide members again on rows where no other unit explains them.
     seed : int
     n_jobs : int or None
     """
@@ -46,35 +46,37 @@ class Layer:
     edges : csr_array of int8, shape (n_units, n_below)
         1 and -1.
     undetermined : csr_array of bool, of the same shape
-    hidden : Firings
-        Units that are on in the rows that it was learned from.
+    hidden : BinaryRows
+        Units that are on in the rows of the fit.
     real : RealLayer, optional
-        Where the layer below is real.
+        Parameters if the layer below is real.
     """
 
     edges: sparse.csr_array
     undetermined: sparse.csr_array
-    hidden: Firings
+    hidden: BinaryRows
     real: RealLayer | None = None
 
     @property
     def members(self) -> sparse.csr_array:
         """The positive edges, with entries 1."""
-        return signed(self.edges, 1)
+        return select_sign(self.edges, 1)
 
 
-def signed(edges: sparse.csr_array, sign: int) -> sparse.csr_array:
-    """Edges of one sign, with entries 1."""
-    kept = edges.data == sign
-    indptr = np.append(0, np.cumsum(kept))[edges.indptr]
-    return sparse.csr_array((np.ones(int(indptr[-1]), np.int8), edges.indices[kept], indptr), shape=edges.shape)
+def select_sign(edges: sparse.csr_array, sign: int) -> sparse.csr_array:
+    """Return the edges of one sign, with entries 1."""
+    is_kept = edges.data == sign
+    indptr = np.append(0, np.cumsum(is_kept))[edges.indptr]
+    return sparse.csr_array((np.ones(int(indptr[-1]), np.int8), edges.indices[is_kept], indptr), shape=edges.shape)
 
 
 def learn_layers(rows: Rows, settings: Settings) -> list[Layer]:
-    """Positive edges and codes, layer by layer, up to the first layer without units; at least one layer."""
+    """Learn positive edges and codes, layer by layer, up to the first layer without units; at least one layer."""
     layers: list[Layer] = []
     for _ in range(settings.n_layers):
-        layer = _lowest(rows, settings) if isinstance(rows, np.ndarray) else _next(rows, settings)
+        layer = (
+            _learn_real_layer(rows, settings) if isinstance(rows, np.ndarray) else _learn_binary_layer(rows, settings)
+        )
         if layers and not layer.edges.shape[0]:
             break
         layers.append(layer)
@@ -82,53 +84,56 @@ def learn_layers(rows: Rows, settings: Settings) -> list[Layer]:
     return layers
 
 
-def _next(below: Firings, settings: Settings) -> Layer:
+def _learn_binary_layer(below: BinaryRows, settings: Settings) -> Layer:
     members = learn_units(below, settings.n_polishes, settings.n_jobs)
     hidden = encode(below, members, settings.n_jobs)
     order = np.argsort(-hidden.counts, kind="stable")
     members = sparse.csr_array(members[order])
-    return Layer(members, sparse.csr_array(members.shape, dtype=bool), hidden.renamed(order))
+    return Layer(members, sparse.csr_array(members.shape, dtype=bool), hidden.reorder(order))
 
 
-def _lowest(Y: np.ndarray, settings: Settings) -> Layer:
-    found = recover_real(Y, seed=settings.seed, n_jobs=settings.n_jobs)
-    hidden = Firings.of(sparse.csr_array(encode_real(found, Y, n_jobs=settings.n_jobs)))
+def _learn_real_layer(Y: np.ndarray, settings: Settings) -> Layer:
+    real_layer = recover_real(Y, seed=settings.seed, n_jobs=settings.n_jobs)
+    hidden = BinaryRows.from_table(sparse.csr_array(encode_real(real_layer, Y, n_jobs=settings.n_jobs)))
     order = np.argsort(-hidden.counts, kind="stable")
-    edges, undetermined = sparse.csr_array(found.weights[order]), sparse.csr_array(found.undetermined[order])
-    hidden = hidden.renamed(order)
+    edges, undetermined = sparse.csr_array(real_layer.weights[order]), sparse.csr_array(real_layer.undetermined[order])
+    hidden = hidden.reorder(order)
     return Layer(
-        edges, undetermined, hidden, replace(found, weights=edges, undetermined=undetermined, densities=hidden.rates)
+        edges,
+        undetermined,
+        hidden,
+        replace(real_layer, weights=edges, undetermined=undetermined, densities=hidden.rates),
     )
 
 
-def with_negative_edges(rows: Rows, layers: list[Layer], n_jobs: int | None) -> list[Layer]:
-    """The layers with negative edges too, and with the pairs that the rows leave open."""
-    found = []
+def add_negative_edges(rows: Rows, layers: list[Layer], n_jobs: int | None) -> list[Layer]:
+    """Add negative edges to the layers, and the pairs that the rows leave undetermined."""
+    complete_layers = []
     for number, layer in enumerate(layers):
         if not isinstance(rows, np.ndarray):
             negatives = learn_negatives(rows, layer.hidden, layer.edges, n_jobs, exact=number == 0)
             edges = sparse.csr_array(layer.edges - negatives.edges.astype(np.int8))
             edges.sort_indices()
             layer = replace(layer, edges=edges, undetermined=negatives.undetermined)
-        found.append(layer)
+        complete_layers.append(layer)
         rows = layer.hidden
-    return found
+    return complete_layers
 
 
-def encoded(rows: Rows, layers: list[Layer], n_jobs: int | None) -> Firings:
-    """Units of the last of these layers that are on in new rows."""
+def encode_rows(rows: Rows, layers: list[Layer], n_jobs: int | None) -> BinaryRows:
+    """Return the units of the last layer that are on in new rows."""
     for layer in layers:
         if layer.real is not None:
-            rows = Firings.of(sparse.csr_array(encode_real(layer.real, np.asarray(rows), n_jobs=n_jobs)))
+            rows = BinaryRows.from_table(sparse.csr_array(encode_real(layer.real, np.asarray(rows), n_jobs=n_jobs)))
         else:
-            assert isinstance(rows, Firings)
+            assert isinstance(rows, BinaryRows)
             rows = encode(rows, layer.members, n_jobs)
-    assert isinstance(rows, Firings)
+    assert isinstance(rows, BinaryRows)
     return rows
 
 
-def decoded(hidden: Firings, layers: list[Layer], n_jobs: int | None) -> Rows:
-    """Rows of the observed layer from units of the last of these layers."""
+def decode_rows(hidden: BinaryRows, layers: list[Layer], n_jobs: int | None) -> Rows:
+    """Return the observed rows for units of the last layer."""
     for layer in reversed(layers):
         if layer.real is not None:
             return decode_real(layer.real, hidden.table())
@@ -136,6 +141,6 @@ def decoded(hidden: Firings, layers: list[Layer], n_jobs: int | None) -> Rows:
     return hidden
 
 
-def rows_of(rows: Rows, kept: np.ndarray) -> Rows:
-    """Some rows, by ascending numbers."""
-    return rows[kept] if isinstance(rows, np.ndarray) else rows.take(kept)
+def take_rows(rows: Rows, numbers: np.ndarray) -> Rows:
+    """Return the rows with these numbers, which ascend."""
+    return rows[numbers] if isinstance(rows, np.ndarray) else rows.take(numbers)

@@ -22,22 +22,24 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtr
 
-from .._threads import for_chunks
+from ..system.threads import run_in_chunks
 
-_SEARCHES = 4  # of the rows, and of what is left of them
-_ROUNDS = 6  # of encoding and regression after each
-_LEFT_OVER = 0.1  # directions above noise for each unit: with more the search starts from pairs as well
-_EXACT = 1e-6  # share of the variance that is no more than rounding
+_MAX_SEARCHES = 4  # searches of the rows and then of their residuals
+_ROUNDS = 6  # rounds of encoding and regression after each search
+_MAX_LEFT_OVER = 0.1  # residual directions above noise per unit; with more, the search starts from pairs as well
+_NEGLIGIBLE = 1e-6  # share of the variance that is rounding
 _ICA_STEPS = 60
 _LLOYD_STEPS = 8
-_RARE = 0.4  # times the usual share of the rows: what is active more rarely is no seed
-_PAIRS, _SEED_STEPS, _BARREN = 128, 4, 3  # pairs that are tried at a time, steps of each, and stretches in vain
-_MIN_SKEW = 0.7  # of a direction that may be a unit: a bit that is active in 34% of the rows has this skewness
-_MIN_SHARE = 0.01  # of the variance of a column: what an edge explains at least
-_SIGNIFICANT = 5.0  # standard errors of a coefficient that is an edge
-_MISFIT, _MISFIT_AT_FIRST = 0.15, 0.6  # squared distance of a unit's coefficients to weights, relative to them
-_VALLEY = 0.35  # density of a unit's evidence halfway between off and on, relative to that at on
-_ROWS = 2048  # rows that are encoded at a time
+_MIN_RELATIVE_FREQUENCY = 0.4  # share of the usual frequency below which a direction is no seed
+_PAIRS_AT_ONCE, _SEED_STEPS = 128, 4  # pairs that are tried at a time, and steps of each
+_MAX_BARREN = 3  # batches of pairs without a new unit that end the search
+_MIN_SKEW = 0.7  # least skewness of a unit's direction: that of a bit which is active in 34% of the rows
+_MIN_SHARE = 0.01  # least share of the variance of a column that an edge explains
+_MIN_SIGNIFICANCE = 5.0  # least coefficient of an edge, in standard errors
+# Squared distance of a unit's coefficients from -1, 0 and 1, relative to them.
+_MAX_MISFIT, _MAX_FIRST_MISFIT = 0.15, 0.6
+_MAX_VALLEY = 0.35  # density of a unit's evidence halfway between off and on, relative to that at on
+_CHUNK_ROWS = 2048  # rows that are encoded at a time
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,13 @@ class RealLayer:
     weights : csr_array of int8, of shape (n_units, n_columns)
         G: -1 and 1.
     undetermined : csr_array of bool, of the same shape
-        Where the data tell neither an edge nor its absence.
+        Pairs for which the data shows neither an edge nor its absence.
     scale, offset, noise : ndarrays of shape (n_columns,)
         a, b and sigma.
     densities : ndarray of shape (n_units,)
         The share of the rows in which each unit is active.
     variance : ndarray of shape (n_columns,)
-        Of the columns: what there is to explain.
+        Variance of the columns.
     """
 
     weights: sparse.csr_array
@@ -74,37 +76,39 @@ def recover_real(Y: np.ndarray, *, min_children: int = 2, seed: int = 0, n_jobs:
     ----------
     Y : ndarray of shape (n_rows, n_columns)
     min_children : int
-        Columns that a unit has at least.
+        Least number of columns of a unit.
     seed : int
-        Of the directions from which the search starts.
+        Seed of the initial directions.
     n_jobs : int, optional
     """
     Y = np.asarray(Y, dtype=np.float64)
     rng = np.random.default_rng(seed)
 
     def search(*starts: Callable[[np.ndarray], np.ndarray]) -> tuple[RealLayer, int]:
-        """The layer found from one start and then from all of them, and how many directions above noise it leaves."""
-        layer, bits = _empty(Y), np.zeros((len(Y), 0), dtype=bool)
-        for i in range(_SEARCHES):
-            left = Y - decode_real(layer, bits)
-            if left.var(axis=0).sum() <= _EXACT * Y.var(axis=0).sum() or not (directions := _whitened(left).shape[1]):
+        """Search from the first start, then from all; return the layer, and the number of residual directions above noise."""
+        layer, bits = _empty_layer(Y), np.zeros((len(Y), 0), dtype=bool)
+        for i in range(_MAX_SEARCHES):
+            residual = Y - decode_real(layer, bits)
+            if residual.var(axis=0).sum() <= _NEGLIGIBLE * Y.var(axis=0).sum() or not (
+                directions := _whiten(residual).shape[1]
+            ):
                 return layer, 0
-            found = np.hstack([start(left) for start in starts[: max(i, 1)]])
-            new, its = _settled(Y, np.hstack([bits, found]), min_children, n_jobs)
-            if _length(new, len(Y)) >= _length(layer, len(Y)):
+            new_bits = np.hstack([start(residual) for start in starts[: max(i, 1)]])
+            candidate, refined_bits = _refine_layer(Y, np.hstack([bits, new_bits]), min_children, n_jobs)
+            if _description_length(candidate, len(Y)) >= _description_length(layer, len(Y)):
                 break
-            layer, bits = new, its
+            layer, bits = candidate, refined_bits
         return layer, directions
 
-    layer, left_over = search(lambda left: _skewed_bits(left, rng))
-    if left_over > _LEFT_OVER * layer.weights.shape[0]:
-        other, _ = search(_seeded_bits, lambda left: _skewed_bits(left, rng))
-        layer = min(layer, other, key=lambda one: _length(one, len(Y)))
+    layer, n_unexplained = search(lambda residual: _find_skewed_bits(residual, rng))
+    if n_unexplained > _MAX_LEFT_OVER * layer.weights.shape[0]:
+        seeded_layer, _ = search(_grow_pairs, lambda residual: _find_skewed_bits(residual, rng))
+        layer = min(layer, seeded_layer, key=lambda candidate: _description_length(candidate, len(Y)))
     return layer
 
 
 def encode_real(layer: RealLayer, Y: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-    """The units that are active in each row, by maximum a posteriori, an array of bool of shape (n_rows, n_units).
+    """Return the units that are active in each row, by maximum a posteriori, an array of bool of shape (n_rows, n_units).
 
     Starts where the best linear estimate exceeds its middle between off and on, then flips one unit at a time as long as that
     lowers |(y - b) / a - G h|^2 in units of noise, plus twice the price of active units, log((1 - rho) / rho).
@@ -115,7 +119,7 @@ def encode_real(layer: RealLayer, Y: np.ndarray, *, n_jobs: int | None = None) -
         return bits
     G = layer.weights.toarray().astype(np.float64)
     rho = np.clip(layer.densities, 1e-6, 0.5)
-    weighted = G / np.maximum(layer.noise, _least_noise(layer)) ** 2
+    weighted = G / np.maximum(layer.noise, _noise_floor(layer)) ** 2
     gram = weighted @ G.T
     linear = np.linalg.solve(gram + np.diag(1 / (rho * (1 - rho))), weighted)
     gains = np.einsum("zu,zu->z", linear, G)
@@ -128,20 +132,20 @@ def encode_real(layer: RealLayer, Y: np.ndarray, *, n_jobs: int | None = None) -
         _descend(on, (rows - on @ G) @ weighted.T, gram, price)
         bits[start:stop] = on
 
-    for_chunks(piece, len(Y), _ROWS, n_jobs)
+    run_in_chunks(piece, len(Y), _CHUNK_ROWS, n_jobs)
     return bits
 
 
 def decode_real(layer: RealLayer, bits: np.ndarray | sparse.csr_array) -> np.ndarray:
-    """b + a * G h, of shape (n_rows, n_columns)."""
+    """Return b + a * G h, of shape (n_rows, n_columns)."""
     means = bits @ layer.weights.toarray().astype(np.float64)
     means *= layer.scale
     means += layer.offset
     return means
 
 
-def _least_noise(layer: RealLayer) -> float:
-    """Noise below this is taken for this: exact data would leave no room for wrong units."""
+def _noise_floor(layer: RealLayer) -> float:
+    """Return a floor of the noise: with exact data wrong units could never be corrected."""
     return max(0.02, 0.1 * float(np.median(layer.noise)))
 
 
@@ -164,9 +168,9 @@ def _descend(on: np.ndarray, match: np.ndarray, gram: np.ndarray, price: np.ndar
                 match[i, z] -= step * gram[best, z]
 
 
-def _skewed_bits(Y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Bits of the skewed directions of the rows, an array of bool of shape (n_rows, n_directions)."""
-    Z = _whitened(Y)
+def _find_skewed_bits(Y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the bits of the skewed directions of the rows, an array of bool of shape (n_rows, n_directions)."""
+    Z = _whiten(Y)
     if not Z.shape[1]:
         return np.zeros(Z.shape, dtype=bool)
     W = np.linalg.qr(rng.standard_normal((Z.shape[1], Z.shape[1])))[0]
@@ -175,12 +179,12 @@ def _skewed_bits(Y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         before, W = W, U @ Vt
         if np.quantile(np.abs(np.einsum("ij,ij->j", before, W)), 0.02) > 1 - 1e-5:
             break
-    on, skew = _on(Z @ W)
+    on, skew = _split_values(Z @ W)
     return on[:, skew > _MIN_SKEW]
 
 
-def _on(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Above the middle between two values of each column, and the skewness of each."""
+def _split_values(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Split each column between its two values; return which rows are above, and the skewness of each column."""
     S = (S - S.mean(axis=0)) / np.maximum(S.std(axis=0), 1e-30)
     skew = (S**3).mean(axis=0)
     threshold = skew / 2  # a standardised bit of skewness g has the values (g +- (g^2 + 4)^(1/2)) / 2
@@ -192,8 +196,8 @@ def _on(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return threshold < S, skew
 
 
-def _seeded_bits(Y: np.ndarray) -> np.ndarray:
-    """Bits of units that start from a pair of columns: shape (n_rows, n_found).
+def _grow_pairs(Y: np.ndarray) -> np.ndarray:
+    """Return bits of units that start from a pair of columns: shape (n_rows, n_found).
 
     The third moments with a pair that has a common parent are those of the parent's columns, with their signs.
     """
@@ -207,44 +211,44 @@ def _seeded_bits(Y: np.ndarray) -> np.ndarray:
     order = np.argsort(-size, kind="stable")[: int((size > 4 / np.sqrt(n_rows)).sum())]
     first, second = first[order], second[order]
     covered = np.zeros((n_columns, n_columns), dtype=bool)
-    found = np.zeros((n_rows, 0), dtype=bool)
+    bits = np.zeros((n_rows, 0), dtype=bool)
     barren, usual = 0, 0.0
-    while len(first) and barren < _BARREN and found.shape[1] < n_columns:
-        u, v = first[:_PAIRS], second[:_PAIRS]
+    while len(first) and barren < _MAX_BARREN and bits.shape[1] < n_columns:
+        u, v = first[:_PAIRS_AT_ONCE], second[:_PAIRS_AT_ONCE]
         G = (Z[:, u] * Z[:, v]).T @ Z / n_rows * np.sign(C[u, v])[:, None]
         G[np.arange(len(u)), u] = G[np.arange(len(u)), v] = 0
-        G = _largest(G)
+        G = _keep_largest(G)
         on = np.zeros((n_rows, len(u)), dtype=bool)
         for _ in range(_SEED_STEPS):
-            before, on = on, _on(Z @ G.T)[0]
+            before, on = on, _split_values(Z @ G.T)[0]
             count = np.maximum(on.sum(axis=0), 1)[:, None]
-            G = _largest((on.T.astype(np.float32) @ Z) / count)
-        same = (before & on).sum(axis=0) >= 0.8 * (before | on).sum(axis=0)
+            G = _keep_largest((on.T.astype(np.float32) @ Z) / count)
+        is_stable = (before & on).sum(axis=0) >= 0.8 * (before | on).sum(axis=0)
         rows = on.sum(axis=0)
-        good = same & (rows >= 10) & (_on(Z @ G.T)[1] > _MIN_SKEW)
+        good = is_stable & (rows >= 10) & (_split_values(Z @ G.T)[1] > _MIN_SKEW)
         # Units of the layer above, which switch many units on at a time, are much rarer than those.
         usual = usual or (float(np.median(rows[good])) if good.any() else 0.0)
-        good &= rows >= _RARE * usual
-        known = found.shape[1]
-        found = _distinct(np.hstack([found, on[:, good]]))
-        barren = 0 if found.shape[1] > known else barren + 1
+        good &= rows >= _MIN_RELATIVE_FREQUENCY * usual
+        n_before = bits.shape[1]
+        bits = _drop_copies(np.hstack([bits, on[:, good]]))
+        barren = 0 if bits.shape[1] > n_before else barren + 1
         for g in G[good]:
             covered[np.ix_(g != 0, g != 0)] = True
-        first, second = first[_PAIRS:], second[_PAIRS:]
-        left = ~covered[first, second]
-        first, second = first[left], second[left]
-    return found
+        first, second = first[_PAIRS_AT_ONCE:], second[_PAIRS_AT_ONCE:]
+        is_open = ~covered[first, second]
+        first, second = first[is_open], second[is_open]
+    return bits
 
 
-def _largest(G: np.ndarray) -> np.ndarray:
-    """Rows of unit length with the entries that are at least half of the fourth largest."""
+def _keep_largest(G: np.ndarray) -> np.ndarray:
+    """Return rows of unit length with the entries that are at least half of the fourth largest."""
     size = np.abs(G)
-    least = np.sort(size, axis=1)[:, -min(4, G.shape[1])] / 2
-    G = np.where(size >= least[:, None], G, 0)
+    limits = np.sort(size, axis=1)[:, -min(4, G.shape[1])] / 2
+    G = np.where(size >= limits[:, None], G, 0)
     return G / np.maximum(np.linalg.norm(G, axis=1, keepdims=True), 1e-30)
 
 
-def _whitened(Y: np.ndarray) -> np.ndarray:
+def _whiten(Y: np.ndarray) -> np.ndarray:
     """Principal components above the noise with unit variance, shape (n_rows, n_directions)."""
     n_rows = len(Y)
     Z = Y - Y.mean(axis=0)
@@ -253,63 +257,65 @@ def _whitened(Y: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(Z.T @ Z / n_rows)
     values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
     rank = int((values > 1e-9 * max(values[0], 1e-300)).sum())
-    kept = 0
-    while kept < rank:  # eigenvalues above the largest of noise with the mean of those that are left
-        edge = values[kept:rank].mean() * (1 + np.sqrt((rank - kept) / n_rows)) ** 2
-        more = int((values[:rank] > edge).sum())
-        if more <= kept:
+    n_kept = 0
+    while n_kept < rank:  # keep eigenvalues above the largest of noise whose mean is that of the remaining ones
+        edge = values[n_kept:rank].mean() * (1 + np.sqrt((rank - n_kept) / n_rows)) ** 2
+        n_above = int((values[:rank] > edge).sum())
+        if n_above <= n_kept:
             break
-        kept = more
-    if kept == rank - 1:
-        kept = rank
-    return Z @ (vectors[:, :kept] / np.sqrt(values[:kept]))
+        n_kept = n_above
+    if n_kept == rank - 1:
+        n_kept = rank
+    return Z @ (vectors[:, :n_kept] / np.sqrt(values[:n_kept]))
 
 
-def _settled(Y: np.ndarray, bits: np.ndarray, min_children: int, n_jobs: int | None) -> tuple[RealLayer, np.ndarray]:
-    """The layer that bits tell, its own bits, and so on until its weights stay."""
-    layer, bits = _regressed(Y, bits, min_children, _MISFIT_AT_FIRST)
+def _refine_layer(
+    Y: np.ndarray, bits: np.ndarray, min_children: int, n_jobs: int | None
+) -> tuple[RealLayer, np.ndarray]:
+    """Alternate between regression on bits and encoding, until the weights are stable."""
+    layer, bits = _regress(Y, bits, min_children, _MAX_FIRST_MISFIT)
     for _ in range(_ROUNDS):
         bits = encode_real(layer, Y, n_jobs=n_jobs)
-        new, bits = _regressed(Y, bits, min_children, _MISFIT_AT_FIRST)
-        done = (
+        new, bits = _regress(Y, bits, min_children, _MAX_FIRST_MISFIT)
+        has_converged = (
             new.weights.shape == layer.weights.shape and (new.weights != layer.weights).nnz <= 1e-3 * layer.weights.nnz
         )
         layer = new
-        if done:
+        if has_converged:
             break
-    return _regressed(Y, bits[:, _two_valued(layer, Y, bits)], min_children, _MISFIT)
+    return _regress(Y, bits[:, _find_two_valued(layer, Y, bits)], min_children, _MAX_MISFIT)
 
 
-def _regressed(Y: np.ndarray, bits: np.ndarray, min_children: int, most: float) -> tuple[RealLayer, np.ndarray]:
-    """Least squares of columns on bits, rounded to weights; bits without enough edges, or of a unit that is there, go."""
-    bits = _distinct(bits)
+def _regress(Y: np.ndarray, bits: np.ndarray, min_children: int, max_misfit: float) -> tuple[RealLayer, np.ndarray]:
+    """Regress columns on bits and round to weights; drop copies of bits, and bits without enough edges."""
+    bits = _drop_copies(bits)
     while True:
-        layer, misfit = _rounded(Y, bits)
+        layer, misfit = _round_coefficients(Y, bits)
         children = np.diff(layer.weights.indptr)
-        kept = (children >= min_children) & (misfit <= most)
-        if kept.all():
+        is_kept = (children >= min_children) & (misfit <= max_misfit)
+        if is_kept.all():
             return layer, bits
-        bits = bits[:, kept]
+        bits = bits[:, is_kept]
 
 
-def _rounded(Y: np.ndarray, bits: np.ndarray) -> tuple[RealLayer, np.ndarray]:
-    """The layer of the bits, and how far the coefficients of each are from weights."""
+def _round_coefficients(Y: np.ndarray, bits: np.ndarray) -> tuple[RealLayer, np.ndarray]:
+    """Return the layer of the bits, and how far the coefficients of each are from weights."""
     n_rows, k = bits.shape
     density = bits.mean(axis=0)
     centre, variance = Y.mean(axis=0), Y.var(axis=0)
     if not k:
-        return _empty(Y), np.zeros(0)
+        return _empty_layer(Y), np.zeros(0)
     H = bits - density
     gram = H.T @ H
     gram[np.diag_indices(k)] += 1e-6 * n_rows
     inverse = np.linalg.inv(gram)
     B = inverse @ (H.T @ (Y - centre))  # (k, n)
-    left = np.maximum(variance - np.einsum("zu,zu->u", B, (H.T @ (Y - centre))) / n_rows, 1e-12 * variance)
-    errors = np.sqrt(np.outer(np.diag(inverse), left))
-    scale = _scales(B, errors, density, variance)
+    residual_variance = np.maximum(variance - np.einsum("zu,zu->u", B, (H.T @ (Y - centre))) / n_rows, 1e-12 * variance)
+    errors = np.sqrt(np.outer(np.diag(inverse), residual_variance))
+    scale = _fit_scales(B, errors, density, variance)
     relative, errors = B / scale, errors / scale
     G = np.clip(np.rint(relative), -1, 1)
-    G[np.abs(relative) < _SIGNIFICANT * errors] = 0
+    G[np.abs(relative) < _MIN_SIGNIFICANCE * errors] = 0
     G[:, ~np.isfinite(scale)] = 0
     scale = np.where(np.isfinite(scale), scale, 1.0)
     open_ = (np.abs(np.abs(relative) - 0.5) < np.minimum(3 * errors, 0.25)) | (errors > 0.2)
@@ -328,11 +334,11 @@ def _rounded(Y: np.ndarray, bits: np.ndarray) -> tuple[RealLayer, np.ndarray]:
     return layer, misfit
 
 
-def _scales(B: np.ndarray, errors: np.ndarray, density: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Of each column the a for which its coefficients are nearest to -a, 0 and a; infinite where none is an edge."""
+def _fit_scales(B: np.ndarray, errors: np.ndarray, density: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Fit the scale a of each column, for which its coefficients are nearest to -a, 0 and a; infinite without an edge."""
     size = np.abs(B)
     explained = density[:, None] * (1 - density[:, None]) * B**2
-    edge = (size > _SIGNIFICANT * errors) & (explained > _MIN_SHARE * variance)
+    edge = (size > _MIN_SIGNIFICANCE * errors) & (explained > _MIN_SHARE * variance)
     top = np.sort(np.where(edge, size, 0), axis=0)[::-1][: min(len(B), 40)]
     best, scale = np.full(B.shape[1], np.inf), np.full(B.shape[1], np.inf)
     for a in top:
@@ -347,38 +353,40 @@ def _scales(B: np.ndarray, errors: np.ndarray, density: np.ndarray, variance: np
     return scale
 
 
-def _distinct(bits: np.ndarray) -> np.ndarray:
-    """Bits that are active in some rows but less than half of them, without copies of others."""
+def _drop_copies(bits: np.ndarray) -> np.ndarray:
+    """Return bits that are active in some rows but less than half of them, without copies of others."""
     bits = bits[:, (bits.mean(axis=0) < 0.5) & (bits.sum(axis=0) >= 5)]
     H = bits.astype(np.float32)
-    both, each = H.T @ H, H.sum(axis=0)
-    overlap = both / np.maximum(each[:, None] + each - both, 1)
+    common, sizes = H.T @ H, H.sum(axis=0)
+    overlap = common / np.maximum(sizes[:, None] + sizes - common, 1)
     return bits[:, ~(np.triu(overlap, 1) > 0.5).any(axis=0)]
 
 
-def _two_valued(layer: RealLayer, Y: np.ndarray, bits: np.ndarray) -> np.ndarray:
-    """Which units have evidence of two values: g_z . (y less the other units) / |g_z|^2 is near 0 or 1."""
+def _find_two_valued(layer: RealLayer, Y: np.ndarray, bits: np.ndarray) -> np.ndarray:
+    """Return which units have two values: g_z . (y less the other units) / |g_z|^2 is near 0 or 1."""
     G = layer.weights.toarray().astype(np.float64)
-    weighted = G / np.maximum(layer.noise, _least_noise(layer)) ** 2
+    weighted = G / np.maximum(layer.noise, _noise_floor(layer)) ** 2
     size = np.einsum("zu,zu->z", weighted, G)
     value = ((Y - decode_real(layer, bits)) / layer.scale) @ weighted.T / np.maximum(size, 1e-300)
     scatter = (value**2).mean(axis=0)
     value += bits
     middle = ((value > 0.35) & (value < 0.65)).mean(axis=0) / 0.3
     top = ((value > 0.75) & (value < 1.25)).mean(axis=0) / 0.5
-    apart = middle <= _VALLEY * top
-    # Noise that is independent across columns may fill the valley of a unit with few of them; a unit of more values than two
-    # scatters more than that, because its columns deviate together.
+    has_valley = middle <= _MAX_VALLEY * top
+    # Noise that is independent across columns may fill the valley of a unit with few of them. A unit of more than two values
+    # scatters more, because its columns deviate together.
     sd = 1 / np.sqrt(np.maximum(size, 1e-300))
     density = layer.densities
     tails = (1 - density) * (ndtr(0.65 / sd) - ndtr(0.35 / sd)) + density * (ndtr(-0.35 / sd) - ndtr(-0.65 / sd))
     noisy = (
-        (scatter <= 1.2 * sd**2) & (middle <= _VALLEY * top + 1.2 * tails / 0.3) & (np.diff(layer.weights.indptr) > 2)
+        (scatter <= 1.2 * sd**2)
+        & (middle <= _MAX_VALLEY * top + 1.2 * tails / 0.3)
+        & (np.diff(layer.weights.indptr) > 2)
     )
-    return apart | (noisy & (sd < 0.25))
+    return has_valley | (noisy & (sd < 0.25))
 
 
-def _length(layer: RealLayer, n_rows: int) -> float:
+def _description_length(layer: RealLayer, n_rows: int) -> float:
     """Description length of the rows, up to a constant: residuals, codes and edges."""
     variance = (layer.scale * layer.noise) ** 2
     rho = np.clip(layer.densities, 1e-9, 1 - 1e-9)
@@ -387,9 +395,9 @@ def _length(layer: RealLayer, n_rows: int) -> float:
     return float(n_rows * (spread + codes) + layer.weights.nnz * np.log(n_rows))
 
 
-def _empty(Y: np.ndarray) -> RealLayer:
+def _empty_layer(Y: np.ndarray) -> RealLayer:
     n_columns = Y.shape[1]
     spread = Y.std(axis=0)
-    nothing = sparse.csr_array((0, n_columns), dtype=np.int8)
+    no_edges = sparse.csr_array((0, n_columns), dtype=np.int8)
     variance = np.where(spread > 0, spread**2, 1.0)
-    return RealLayer(nothing, nothing.astype(bool), np.ones(n_columns), Y.mean(axis=0), spread, np.zeros(0), variance)
+    return RealLayer(no_edges, no_edges.astype(bool), np.ones(n_columns), Y.mean(axis=0), spread, np.zeros(0), variance)

@@ -1,4 +1,4 @@
-"""Positive edges: sets of columns that fire together, grown from pairs, and polished on what others do not explain."""
+"""Positive edges: sets of columns that fire together, grown from pairs and polished on rows without other units."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from numba import njit
 from scipy import sparse
 from scipy.special import gammaln
 
-from .._threads import for_chunks
-from ._encode import SHARE_ON, encode, unexplained
-from ._statistics import Firings, cofiring_pairs, count_together, doubled, once_and_twice, ones, owners_of
+from ..system.threads import run_in_chunks
+from ._encode import MIN_SHARE_ON, encode, select_unexplained
+from ._statistics import BinaryRows, cofiring_pairs, count_ones, count_together, enlarge, list_owners, once_and_twice
 
-LEAST_DEGREE = 4  # members of a unit that can be told from chance
-_ENTRIES = 20_000_000  # ones in the rows that units are grown on
+MIN_DEGREE = 4  # least number of members of a unit that differs from chance
+_MAX_ENTRIES = 20_000_000  # ones in the rows that units are grown on
 _ROUNDS = 4
-MOST_POLISHES = 5
-_AT_ONCE = 64  # seeds
-_BARREN = 1500  # seeds without a new unit, after which there are none
-_WORTH = 100  # seeds without one, that a new unit makes up for: fewer are accidents
-_SEED_SHARE = 0.3  # of a typical unit's firings that the columns of a seed must have together
-_LEAST_GAIN = 15.0  # nats
-_LEAST_RATE = 0.65  # mean of members where the others are on
-_OVERLAP = 0.5
-_CONTAINED = 0.7
-_OWN = 0.5  # share of the rows where most members are on that a unit must explain, if larger ones have its members
+MAX_POLISHES = 5
+_SEEDS_AT_ONCE = 64
+_MAX_BARREN = 1500  # balance of seeds without a new unit at which the search ends
+_SEEDS_PER_UNIT = 100  # seeds that a new unit takes off the balance
+_SEED_SHARE = 0.3  # least firings that the columns of a seed have together, as a share of a typical unit's
+_MIN_GAIN = 15.0  # nats
+_MIN_RATE = 0.65  # least mean rate of members where the others are on
+_MAX_OVERLAP = 0.5
+_MAX_CONTAINED = 0.7
+_MIN_EXPLAINED = 0.5  # share of its rows that a unit must explain if larger units have its members
 
 
 @dataclass(frozen=True)
-class Grown:
-    """What seeds grew into.
+class CandidateUnits:
+    """Sets of columns that may be units.
 
     Attributes
     ----------
     members : list of ndarray
-        Columns of each, ascending; empty where there is nothing.
+        Columns of each set, ascending; may be empty.
     active : ndarray
-        Rows in which each is on.
+        Number of rows in which each is on.
     gain : ndarray
         Nats by which it shortens the description of the rows.
     rate : ndarray
-        How often its members are on where most others are, beyond chance.
+        Rate of its members where most others are on, beyond chance.
     """
 
     members: list[np.ndarray]
@@ -53,85 +53,86 @@ class Grown:
 
 
 def member_table(members: Sequence[np.ndarray], n_columns: int) -> sparse.csr_array:
-    """Sets of columns as a table with entries 1, shape (n_units, n_columns)."""
-    indptr = np.append(0, np.cumsum([len(one) for one in members])).astype(np.int64)
+    """Return sets of columns as a table with entries 1, shape (n_units, n_columns)."""
+    indptr = np.append(0, np.cumsum([len(columns) for columns in members])).astype(np.int64)
     indices = np.concatenate([np.empty(0, np.int64), *members]).astype(np.int64)
     return sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(len(members), n_columns))
 
 
-def learn_units(firings: Firings, n_polishes: int = MOST_POLISHES, n_jobs: int | None = None) -> sparse.csr_array:
-    """The positive edges of a layer above some firings: shape (n_units, n_columns), entries 1."""
-    rows = firings.thinned(_ENTRIES)
+def learn_units(firings: BinaryRows, n_polishes: int = MAX_POLISHES, n_jobs: int | None = None) -> sparse.csr_array:
+    """Learn the positive edges of the layer above: shape (n_units, n_columns), entries 1."""
+    rows = firings.thin(_MAX_ENTRIES)
     units: list[np.ndarray] = []
     for _ in range(_ROUNDS):
         table = member_table(units, rows.n_columns)
-        left = unexplained(rows, encode(rows, table, n_jobs), table, n_jobs) if units else rows
-        new = _grow_units(left, units, n_jobs)
+        residual_rows = select_unexplained(rows, encode(rows, table, n_jobs), table, n_jobs) if units else rows
+        new = _grow_units(residual_rows, units, n_jobs)
         if not new:
             break
-        units = _polished(rows, [*units, *new], n_polishes, n_jobs)
-    kept = acceptable(gains_of(rows, units, n_jobs=n_jobs))
-    return member_table([unit for unit, keep in zip(units, kept, strict=True) if keep], rows.n_columns)
+        units = _polish(rows, [*units, *new], n_polishes, n_jobs)
+    is_unit = are_units(measure_units(rows, units, n_jobs=n_jobs))
+    return member_table([unit for unit, keep in zip(units, is_unit, strict=True) if keep], rows.n_columns)
 
 
 # --- growing --------------------------------------------------------------------------------------------------------
 
 
-def _grow_units(rows: Firings, known: list[np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
+def _grow_units(rows: BinaryRows, known_units: list[np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
     pairs = cofiring_pairs(rows, n_jobs)
     owners = np.zeros((rows.n_columns, 16), np.uint64)
     active: list[int] = []
     gains: list[float] = []
-    for number, one in enumerate(known):
-        owners = _owned(owners, one, number)
+    for number, unit in enumerate(known_units):
+        owners = _add_owner(owners, unit, number)
     place, barren, floor = 0, 0, 0.0
-    seeds = np.empty(_AT_ONCE, np.int64)
-    all_units = list(known)
-    while barren < _BARREN and place < len(pairs.first):
+    seeds = np.empty(_SEEDS_AT_ONCE, np.int64)
+    all_units = list(known_units)
+    while barren < _MAX_BARREN and place < len(pairs.first):
         n_seeds, place = _next_seeds(pairs.first, pairs.second, pairs.excess, owners, floor, place, seeds)
         if not n_seeds:
             break
-        found = _grow_all(rows, pairs.first[seeds[:n_seeds]], pairs.second[seeds[:n_seeds]], n_jobs)
-        for members, n_active, gain, good in zip(
-            found.members, found.active, found.gain, acceptable(found), strict=True
+        grown = _grow_all(rows, pairs.first[seeds[:n_seeds]], pairs.second[seeds[:n_seeds]], n_jobs)
+        for members, n_active, gain, is_unit in zip(
+            grown.members, grown.active, grown.gain, are_units(grown), strict=True
         ):
             barren += 1
-            if not good:
+            if not is_unit:
                 continue
-            rivals = _rivals(members, all_units, owners)
+            rivals = _find_rivals(members, all_units, owners)
             if rivals and not all(
-                r >= len(known) and gains[r - len(known)] < gain and len(all_units[r]) < len(members) for r in rivals
+                r >= len(known_units) and gains[r - len(known_units)] < gain and len(all_units[r]) < len(members)
+                for r in rivals
             ):
                 continue
-            # Rivals may be what it has in common with others, and it may be two of them at once: polishing tells.
-            owners = _owned(owners, members, len(all_units))
+            # A rival may be its overlap with other units, or it may be two rivals at once: polishing decides.
+            owners = _add_owner(owners, members, len(all_units))
             all_units.append(members)
             active.append(n_active)
             gains.append(gain)
-            barren = max(0, barren - _WORTH) if not rivals else barren
+            barren = max(0, barren - _SEEDS_PER_UNIT) if not rivals else barren
         if len(active) >= 10:
             floor = _SEED_SHARE * float(np.median(active))
-    return all_units[len(known) :]
+    return all_units[len(known_units) :]
 
 
-def _owned(owners: np.ndarray, members: np.ndarray, number: int) -> np.ndarray:
-    """Bits of the units that each column belongs to, with one more."""
+def _add_owner(owners: np.ndarray, members: np.ndarray, number: int) -> np.ndarray:
+    """Return bits of the units that each column belongs to, with one more."""
     if number >= 64 * owners.shape[1]:
         owners = np.hstack([owners, np.zeros_like(owners)])
     owners[members, number // 64] |= np.uint64(1) << np.uint64(number % 64)
     return owners
 
 
-def _rivals(members: np.ndarray, units: list[np.ndarray], owners: np.ndarray) -> list[int]:
-    """Units that have more than half of the members of the smaller set in common with these."""
+def _find_rivals(members: np.ndarray, units: list[np.ndarray], owners: np.ndarray) -> list[int]:
+    """Return units that have more than half of the members of the smaller set in common with these."""
     bits = np.unpackbits(owners[members].view(np.uint8), axis=1, bitorder="little")
     shared = bits.sum(axis=0)
     near = np.flatnonzero(shared)
-    return [int(r) for r in near if shared[r] > _OVERLAP * min(len(members), len(units[r]))]
+    return [int(r) for r in near if shared[r] > _MAX_OVERLAP * min(len(members), len(units[r]))]
 
 
-def _grow_all(rows: Firings, first: np.ndarray, second: np.ndarray, n_jobs: int | None) -> Grown:
-    starts, on = rows.by_column
+def _grow_all(rows: BinaryRows, first: np.ndarray, second: np.ndarray, n_jobs: int | None) -> CandidateUnits:
+    starts, on = rows.rows_by_column
     rates = rows.rates
     n = len(first)
     members: list[Any] = [None] * n
@@ -141,157 +142,159 @@ def _grow_all(rows: Firings, first: np.ndarray, second: np.ndarray, n_jobs: int 
         for i in range(start, stop):
             members[i], *numbers[i] = _grow(rows.indptr, rows.indices, starts, on, rates, first[i], second[i])
 
-    for_chunks(task, n, 4, n_jobs)
-    log_sets = _log_choose(rows.n_columns, np.array([len(one) for one in members]))
+    run_in_chunks(task, n, 4, n_jobs)
+    log_sets = _log_choose(rows.n_columns, np.array([len(columns) for columns in members]))
     gain = numbers[:, 1] - _log_choose(rows.n_rows, numbers[:, 0]) - log_sets
-    return Grown(members, numbers[:, 0].astype(int), gain, numbers[:, 2])
+    return CandidateUnits(members, numbers[:, 0].astype(int), gain, numbers[:, 2])
 
 
 def _log_choose(n: int, k: np.ndarray) -> np.ndarray:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def gains_of(rows: Firings, units: Sequence[np.ndarray], temper: float = 1.0, n_jobs: int | None = None) -> Grown:
-    """The test of acceptance on given rows, of which each counts 1 / ``temper``."""
-    starts, on = rows.by_column
+def measure_units(
+    rows: BinaryRows, units: Sequence[np.ndarray], temper: float = 1.0, n_jobs: int | None = None
+) -> CandidateUnits:
+    """Measure sets of columns on rows, each of which counts 1 / ``temper``, for the test of acceptance."""
+    starts, on = rows.rows_by_column
     rates, numbers = rows.rates, np.zeros((len(units), 3))
 
     def task(start: int, stop: int) -> None:
         for i in range(start, stop):
             numbers[i] = _measure(rows.indptr, rows.indices, starts, on, rates, units[i].astype(np.int64))
 
-    for_chunks(task, len(units), 16, n_jobs)
-    sizes = np.array([len(one) for one in units], dtype=np.int64)
-    named = _log_choose(rows.n_rows, numbers[:, 0]) / temper + _log_choose(rows.n_columns, sizes)
-    return Grown(list(units), numbers[:, 0].astype(int), numbers[:, 1] / temper - named, numbers[:, 2])
+    run_in_chunks(task, len(units), 16, n_jobs)
+    sizes = np.array([len(unit) for unit in units], dtype=np.int64)
+    code_length = _log_choose(rows.n_rows, numbers[:, 0]) / temper + _log_choose(rows.n_columns, sizes)
+    return CandidateUnits(list(units), numbers[:, 0].astype(int), numbers[:, 1] / temper - code_length, numbers[:, 2])
 
 
-def acceptable(found: Grown) -> np.ndarray:
-    """Which sets are units, shape (n_sets,)."""
-    large = np.array([len(one) >= LEAST_DEGREE for one in found.members], dtype=bool)
-    return np.asarray(large & (found.gain > _LEAST_GAIN) & (found.rate >= _LEAST_RATE))
+def are_units(candidates: CandidateUnits) -> np.ndarray:
+    """Return which sets are units, shape (n_sets,)."""
+    large = np.array([len(columns) >= MIN_DEGREE for columns in candidates.members], dtype=bool)
+    return np.asarray(large & (candidates.gain > _MIN_GAIN) & (candidates.rate >= _MIN_RATE))
 
 
 # --- polishing ------------------------------------------------------------------------------------------------------
 
 
-def _polished(rows: Firings, units: list[np.ndarray], n_polishes: int, n_jobs: int | None) -> list[np.ndarray]:
-    """Members by how often they are on where their unit is and no other unit of theirs."""
+def _polish(rows: BinaryRows, units: list[np.ndarray], n_polishes: int, n_jobs: int | None) -> list[np.ndarray]:
+    """Decide members again by how often they are on where their unit is on and no other unit of theirs."""
     bits = rows.bits(n_jobs)
     for _ in range(n_polishes):
         table = member_table(units, rows.n_columns)
         hidden = encode(rows, table, n_jobs).bits(n_jobs)
-        new = _members_alone(bits, hidden, table, rows.rates, n_jobs)
-        new = _without_fragments(new, hidden, gains_of(rows, units, n_jobs=n_jobs).active)
-        same = len(new) == len(units) and all(np.array_equal(a, b) for a, b in zip(new, units, strict=True))
+        new = _choose_members(bits, hidden, table, rows.rates, n_jobs)
+        new = _drop_fragments(new, hidden, measure_units(rows, units, n_jobs=n_jobs).active)
+        is_unchanged = len(new) == len(units) and all(np.array_equal(a, b) for a, b in zip(new, units, strict=True))
         units = new
-        if same:
+        if is_unchanged:
             break
     return units
 
 
-def _members_alone(
+def _choose_members(
     bits: np.ndarray, hidden: np.ndarray, table: sparse.csr_array, rates: np.ndarray, n_jobs: int | None
 ) -> list[np.ndarray]:
-    starts, owners = owners_of(table)
+    starts, owners = list_owners(table)
     n_units, n_columns = table.shape
-    least = np.log(max(n_columns * n_units, 2)) + 3.0
-    kept: list[Any] = [None] * -(-n_columns // 16)
+    min_gain = np.log(max(n_columns * n_units, 2)) + 3.0
+    results: list[Any] = [None] * -(-n_columns // 16)
 
     def task(start: int, stop: int) -> None:
-        kept[start // 16] = _alone(bits, hidden, starts, owners, rates, least, start, stop)
+        results[start // 16] = _pair_alone(bits, hidden, starts, owners, rates, min_gain, start, stop)
 
-    for_chunks(task, n_columns, 16, n_jobs)
-    unit, column = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    run_in_chunks(task, n_columns, 16, n_jobs)
+    unit, column = (np.concatenate(parts) for parts in zip(*results, strict=True))
     order = np.lexsort((column, unit))
     return np.split(column[order], np.searchsorted(unit[order], np.arange(1, n_units)))
 
 
-def _without_fragments(units: list[np.ndarray], hidden: np.ndarray, near: np.ndarray) -> list[np.ndarray]:
-    """Without those too small, the smaller of two that are on together nearly always, and what larger ones have in common.
+def _drop_fragments(units: list[np.ndarray], hidden: np.ndarray, near: np.ndarray) -> list[np.ndarray]:
+    """Drop units that are too small, nearly always on together with a larger one, or the overlap of two larger ones.
 
-    ``near`` are the rows in which most members of each are on, whatever explains them.
+    ``near`` has the number of rows in which most members of each unit are on, whatever explains them.
     """
-    sizes = np.array([len(one) for one in units])
+    sizes = np.array([len(columns) for columns in units])
     together = np.zeros((len(hidden), len(hidden)), np.int32)
     count_together(hidden, 0, len(hidden), together)
     together += together.T
     active = np.bitwise_count(hidden).sum(axis=1, dtype=np.int64)
-    dropped = sizes < LEAST_DEGREE
-    i, j = np.nonzero(together > _CONTAINED * np.minimum(active[:, None], active))
+    dropped = sizes < MIN_DEGREE
+    i, j = np.nonzero(together > _MAX_CONTAINED * np.minimum(active[:, None], active))
     larger = (sizes[j] > sizes[i]) | ((sizes[j] == sizes[i]) & (j < i))
     for a, b in sorted(zip(i[larger].tolist(), j[larger].tolist(), strict=True), key=lambda pair: sizes[pair[0]]):
         if dropped[a] or dropped[b]:
             continue
-        shared = len(np.intersect1d(units[a], units[b])) > _OVERLAP * len(units[a])
-        dropped[a] = shared or together[a, b] > _CONTAINED * active[a]
+        shared = len(np.intersect1d(units[a], units[b])) > _MAX_OVERLAP * len(units[a])
+        dropped[a] = shared or together[a, b] > _MAX_CONTAINED * active[a]
     for a in np.argsort(sizes, kind="stable"):
-        dropped[a] = dropped[a] or (active[a] < _OWN * near[a] and _is_overlap(a, units, dropped))
+        dropped[a] = dropped[a] or (active[a] < _MIN_EXPLAINED * near[a] and _is_overlap(a, units, dropped))
     return [unit for unit, drop in zip(units, dropped, strict=True) if not drop]
 
 
 def _is_overlap(a: int, units: list[np.ndarray], dropped: np.ndarray) -> bool:
-    """Whether two larger units have most members of this one."""
+    """Return True if two larger units have most members of this one."""
     n = 0
     for b in np.flatnonzero(~dropped):
         if len(units[b]) > len(units[a]):
-            n += len(np.intersect1d(units[a], units[b])) > _OVERLAP * len(units[a])
+            n += len(np.intersect1d(units[a], units[b])) > _MAX_OVERLAP * len(units[a])
     return n > 1
 
 
 # --- doubts ---------------------------------------------------------------------------------------------------------
 
 
-def edge_doubts(
-    rows: Firings, hidden: Firings, members: sparse.csr_array, temper: float = 1.0, n_jobs: int | None = None
+def estimate_edge_doubts(
+    rows: BinaryRows, hidden: BinaryRows, members: sparse.csr_array, temper: float = 1.0, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Expected share of each unit's edges that are wrong, from the odds of all pairs of a unit and a column, shape (n_units,).
+    """Estimate the share of wrong edges of each unit from the odds of all pairs of a unit and a column, shape (n_units,).
 
-    Of a pair those rows count in which the unit is on and no other unit of the column: the column is on in most of them if it
-    is a member, and else as often as it is without units.
+    For a pair those rows count in which the unit is on and no other unit of the column is. A member is on in most of them; any
+    other column as often as without units.
 
     Parameters
     ----------
-    rows, hidden : Firings
-        Of the layer below, and of the units.
+    rows, hidden : BinaryRows
+        Rows of the layer below, and of the units.
     members : csr_array of shape (n_units, n_columns)
     temper : float
-        Rows that count as one.
+        Number of rows that count as one.
     """
     n_units, n_columns = members.shape
     if not n_units:
         return np.empty(0)
     bits, units = rows.bits(n_jobs), hidden.bits(n_jobs)
-    starts, owners = owners_of(members)
+    starts, owners = list_owners(members)
     prior = np.log(members.nnz / max(n_units * n_columns - members.nnz, 1))
     wrong = np.zeros((-(-n_columns // 16), n_units))
 
     def task(start: int, stop: int) -> None:
         _doubt(bits, units, starts, owners, rows.n_rows, prior, temper, start, stop, wrong[start // 16])
 
-    for_chunks(task, n_columns, 16, n_jobs)
+    run_in_chunks(task, n_columns, 16, n_jobs)
     return np.minimum(wrong.sum(axis=0) / np.maximum(np.diff(members.indptr), 1), 1.0)
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------
 
-_LOW, _HIGH, _GAP = 0.4, 0.8, 0.04  # members are told by the largest gap between these rates, of at least the third
-_BINS = 16  # of the rates between the limits, each smaller than such a gap
-_SHARP = 0.5
-_ENOUGH = 20.0  # rows, for a column that is off in most of them
-_LEAST_ROWS = 8
-_MOST_CONDITIONS = 5
-_ITERATIONS = 15
-_STRETCHES, _USUAL = 100, 0.7  # of these that are usual, from which on rows are taken for independent
-_MEMBER_RATE = 0.85  # of columns where their unit is on
-_MOST_SCATTER, _SCATTER_BY_CHANCE = 2.0, 4.0
+_LOW, _HIGH, _GAP = 0.4, 0.8, 0.04  # the largest gap between these rates separates members, if it is at least the third
+_BINS = 16  # bins of the rates between the limits, each narrower than such a gap
+_MIN_SHARP = 0.5
+_MIN_OFF_ROWS = 20.0  # rows that show at first sight that a column is off in most of them
+_MIN_ROWS = 8
+_MAX_CONDITIONS = 5
+_MAX_ITERATIONS = 15
+_STRETCHES, _MIN_USUAL_SHARE = 100, 0.7  # stretches of the data, and the share of the usual number for independent rows
+_MEMBER_RATE = 0.85  # rate of members where their unit is on
+_MAX_SCATTER, _SCATTER_BY_CHANCE = 2.0, 4.0
 _MIDDLING = 0.75  # share of the members that are on, and of the rows that have no more, if it scatters
-_MOST_MIDDLING = 0.2
+_MAX_MIDDLING = 0.2
 
 
 @njit(nogil=True, cache=True)
 def _next_seeds(first, second, excess, owners, floor, place, seeds):
-    """Fill ``seeds`` with the next pairs that no unit has both of; how many, and where to go on."""
+    """Fill ``seeds`` with the next pairs of columns that share no unit; return how many, and the next place."""
     n = 0
     while n < len(seeds) and place < len(first):
         if excess[place] >= floor:
@@ -308,7 +311,7 @@ def _next_seeds(first, second, excess, owners, floor, place, seeds):
 
 
 @njit(nogil=True, cache=True)
-def _common(a, b):
+def _intersect(a, b):
     out, n, i, j = np.empty(min(len(a), len(b)), np.int32), 0, 0, 0
     while i < len(a) and j < len(b):
         if a[i] == b[j]:
@@ -325,50 +328,50 @@ def _common(a, b):
 
 @njit(nogil=True, cache=True)
 def _profile(indptr, indices, starts, on, rates, u, v):
-    """Columns that go with a pair, after as many further columns as it takes to tell one unit from others."""
+    """Return columns that are on with a pair, after adding the columns that it takes to single out one unit."""
     n = len(rates)
-    given = np.zeros(n, np.bool_)
-    given[u] = given[v] = True
-    rows = _common(on[starts[u] : starts[u + 1]], on[starts[v] : starts[v + 1]])
+    is_chosen = np.zeros(n, np.bool_)
+    is_chosen[u] = is_chosen[v] = True
+    rows = _intersect(on[starts[u] : starts[u + 1]], on[starts[v] : starts[v + 1]])
     hits = np.empty(n, np.int32)
-    for _ in range(_MOST_CONDITIONS):
-        if len(rows) < _LEAST_ROWS:
+    for _ in range(_MAX_CONDITIONS):
+        if len(rows) < _MIN_ROWS:
             return np.empty(0, np.int64)
         for s in range(n):
             hits[s] = 0
         for row in rows:
             for i in range(indptr[row], indptr[row + 1]):
                 hits[indices[i]] += 1
-        n_sharp, best, most = 0, -1, 0.0
+        n_sharp, best, best_rate = 0, -1, 0.0
         for s in range(n):
-            if given[s]:
+            if is_chosen[s]:
                 continue
-            beyond = (hits[s] / len(rows) - rates[s]) / max(1 - rates[s], 1e-9)
-            n_sharp += beyond >= _SHARP
-            if beyond > most:
-                best, most = s, beyond
+            rate = (hits[s] / len(rows) - rates[s]) / max(1 - rates[s], 1e-9)
+            n_sharp += rate >= _MIN_SHARP
+            if rate > best_rate:
+                best, best_rate = s, rate
         if n_sharp >= 2:
             for s in range(n):
-                if (hits[s] / len(rows) - rates[s]) / max(1 - rates[s], 1e-9) >= _SHARP:
-                    given[s] = True
-            return np.nonzero(given)[0]
+                if (hits[s] / len(rows) - rates[s]) / max(1 - rates[s], 1e-9) >= _MIN_SHARP:
+                    is_chosen[s] = True
+            return np.nonzero(is_chosen)[0]
         if best < 0:
             break
-        given[best] = True
-        rows = _common(rows, on[starts[best] : starts[best + 1]])
+        is_chosen[best] = True
+        rows = _intersect(rows, on[starts[best] : starts[best + 1]])
     return np.empty(0, np.int64)
 
 
 @njit(nogil=True, cache=True)
-def _loo(indptr, indices, starts, on, members):
-    """Rows where at least 60% of the others are on, and in how many of them each column is.
+def _leave_members_out(indptr, indices, starts, on, members):
+    """Count rows where at least 60% of the other members are on, and in how many of them each column is on.
 
-    Members are tried where so many of the other members are on: trials, hits of each column. Last, the share of these rows
-    that count: fewer where they are on few stretches of the data, and none where the number of members that are on scatters as
-    it does if one thing grades many columns, with many rows in the middle.
+    Return the number of active rows, trials and hits of each column, and the share of these rows that count: less if they lie
+    on few stretches of the data, and 0 if the number of active members scatters as if one cause graded many columns, with many
+    rows in the middle.
     """
     n, size = len(starts) - 1, len(members)
-    needed = max(int(np.ceil(SHARE_ON * (size - 1) - 1e-9)), 1)
+    needed = max(int(np.ceil(MIN_SHARE_ON * (size - 1) - 1e-9)), 1)
     counts = np.zeros(len(indptr) - 1, np.int32)
     for s in members:
         for i in range(starts[s], starts[s + 1]):
@@ -398,21 +401,21 @@ def _loo(indptr, indices, starts, on, members):
     mean = total / max(active, 1)
     binomial = max(mean * (1 - mean / size), 1e-9)
     scatter = (squares / max(active, 1) - mean**2) / binomial - _SCATTER_BY_CHANCE * np.sqrt(2 / max(active, 1))
-    middling = _MOST_MIDDLING * active + np.sqrt(_MOST_MIDDLING * active)
-    graded = scatter > _MOST_SCATTER and n_middling > middling
+    middling = _MAX_MIDDLING * active + np.sqrt(_MAX_MIDDLING * active)
+    graded = scatter > _MAX_SCATTER and n_middling > middling
     usual = _STRETCHES * (1 - (1 - 1 / _STRETCHES) ** active)
-    independent = min(1.0, n_stretches / (_USUAL * usual)) if active else 0.0
+    independent = min(1.0, n_stretches / (_MIN_USUAL_SHARE * usual)) if active else 0.0
     return (
         active,
         trials,
         hits,
-        independent if not graded and n_stretches >= min(_LEAST_ROWS, _USUAL * usual) else 0.0,
+        independent if not graded and n_stretches >= min(_MIN_ROWS, _MIN_USUAL_SHARE * usual) else 0.0,
     )
 
 
 @njit(nogil=True, cache=True)
-def _gain_of(members, trials, hits, rates):
-    """Nats that members' firings gain over their rates, and the mean of their rates beyond chance."""
+def _compute_gain(members, trials, hits, rates):
+    """Return the nats that firings of members gain over their rates, and the mean of their rates beyond chance."""
     gain, rate = 0.0, 0.0
     for s in members:
         p = min(max(rates[s], 1e-12), 1 - 1e-12)
@@ -427,16 +430,16 @@ def _gain_of(members, trials, hits, rates):
 
 @njit(nogil=True, cache=True)
 def _measure(indptr, indices, starts, on, rates, members):
-    active, trials, hits, counted = _loo(indptr, indices, starts, on, members)
-    gain, rate = _gain_of(members, trials, hits, rates)
+    active, trials, hits, counted = _leave_members_out(indptr, indices, starts, on, members)
+    gain, rate = _compute_gain(members, trials, hits, rates)
     return active, gain * counted, rate
 
 
 @njit(nogil=True, cache=True)
 def _cut(beyond):
-    """The middle of the largest gap of the rates between two limits; 2 if there is none.
+    """Return the middle of the largest gap of the rates between two limits; 2 if there is none.
 
-    It is between the highest rate of one bin and the lowest of a later one, as no gap that counts is inside a bin.
+    A gap that counts is wider than a bin, so it lies between the highest rate of one bin and the lowest of a later one.
     """
     lowest, highest = np.empty(_BINS + 1), np.empty(_BINS + 1)
     for b in range(_BINS + 1):
@@ -457,47 +460,47 @@ def _cut(beyond):
 
 @njit(nogil=True, cache=True)
 def _grow(indptr, indices, starts, on, rates, u, v):
-    """The set of columns that a pair grows into; rows where it is on, nats gained and mean rate of its members."""
-    n, none = len(rates), np.empty(0, np.int64)
+    """Grow a pair to a set of columns; return it, the rows where it is on, nats gained and the mean rate of its members."""
+    n, no_members = len(rates), np.empty(0, np.int64)
     members, beyond = _profile(indptr, indices, starts, on, rates, u, v), np.empty(len(rates))
-    for _ in range(_ITERATIONS):
+    for _ in range(_MAX_ITERATIONS):
         if len(members) < 4:
-            return none, 0, 0.0, 0.0
-        active, trials, hits, counted = _loo(indptr, indices, starts, on, members)
-        if active < _LEAST_ROWS:
-            return none, 0, 0.0, 0.0
+            return no_members, 0, 0.0, 0.0
+        active, trials, hits, counted = _leave_members_out(indptr, indices, starts, on, members)
+        if active < _MIN_ROWS:
+            return no_members, 0, 0.0, 0.0
         for s in range(n):
             beyond[s] = (hits[s] / max(trials[s], 1) - rates[s]) / max(1 - rates[s], 1e-9)
         cut, size = _cut(beyond), 0
         for s in range(n):
             size += beyond[s] >= cut
-        new, same, size = np.empty(size, np.int64), size == len(members), 0
+        new, is_unchanged, size = np.empty(size, np.int64), size == len(members), 0
         for s in range(n):
             if beyond[s] >= cut:
                 new[size] = s
-                same = same and members[size] == s
+                is_unchanged = is_unchanged and members[size] == s
                 size += 1
-        if same:
-            gain, rate = _gain_of(members, trials, hits, rates)
+        if is_unchanged:
+            gain, rate = _compute_gain(members, trials, hits, rates)
             return members, active, gain * counted, rate
         members = new
-    return none, 0, 0.0, 0.0
+    return no_members, 0, 0.0, 0.0
 
 
 @njit(nogil=True, cache=True)
-def _seen_alone(unit, others, column, enough):
-    """The rows with the unit on and no other, those with the column on too, and whether few words made clear that most are off.
+def _count_alone(unit, other_units, column, min_trials):
+    """Count the rows with the unit on and no other, and those with the column on too; return True last if most are off.
 
-    Then other words are not looked at; it takes ``enough`` rows.
+    Then the first words suffice and the others are skipped; it takes ``min_trials`` rows.
     """
     n_words, trials, hits, begin = len(unit), np.uint64(0), np.uint64(0), 0
     end = min(max(4, n_words // 16), n_words)
     while True:
         for w in range(begin, end):
-            alone = unit[w] & ~others[w]
-            trials += ones(alone)
-            hits += ones(alone & column[w])
-        if begin == 0 and trials >= enough and hits < 0.3 * trials:
+            alone = unit[w] & ~other_units[w]
+            trials += count_ones(alone)
+            hits += count_ones(alone & column[w])
+        if begin == 0 and trials >= min_trials and hits < 0.3 * trials:
             return trials, hits, True
         if end == n_words:
             return trials, hits, False
@@ -505,38 +508,38 @@ def _seen_alone(unit, others, column, enough):
 
 
 @njit(nogil=True, cache=True)
-def _alone(bits, hidden, owner_starts, owners, rates, least, start, stop):
-    """Pairs of units and columns start to stop that are on together where no other unit of the column is."""
+def _pair_alone(bits, hidden, owner_starts, owners, rates, min_gain, start, stop):
+    """Return pairs of units and columns start to stop that are on together where no other unit of the column is on."""
     n_words, n_units = bits.shape[1], len(hidden)
     units, columns, n = np.empty(1024, np.int32), np.empty(1024, np.int32), 0
     once, twice = np.zeros(n_words, np.uint64), np.zeros(n_words, np.uint64)
-    own = np.zeros(n_units, np.bool_)
-    for s in range(start, stop):
-        once_and_twice(hidden, owner_starts[s], owner_starts[s + 1], owners, once, twice)
-        for i in range(owner_starts[s], owner_starts[s + 1]):
-            own[owners[i]] = True
-        p = min(max(rates[s], 1e-9), 1 - 1e-9)
-        for z in range(n_units):
-            others, enough = (twice, np.inf) if own[z] else (once, _ENOUGH)
-            trials, hits, off_in_most = _seen_alone(hidden[z], others, bits[s], enough)
+    is_owner = np.zeros(n_units, np.bool_)
+    for column in range(start, stop):
+        once_and_twice(hidden, owner_starts[column], owner_starts[column + 1], owners, once, twice)
+        for i in range(owner_starts[column], owner_starts[column + 1]):
+            is_owner[owners[i]] = True
+        p = min(max(rates[column], 1e-9), 1 - 1e-9)
+        for unit in range(n_units):
+            other_units, min_trials = (twice, np.inf) if is_owner[unit] else (once, _MIN_OFF_ROWS)
+            trials, hits, off_in_most = _count_alone(hidden[unit], other_units, bits[column], min_trials)
             if off_in_most:
                 continue
-            kept = (own[z] and trials < 4) or (trials > 0 and hits >= 0.5 * trials)
-            if kept and not own[z]:
+            is_member = (is_owner[unit] and trials < 4) or (trials > 0 and hits >= 0.5 * trials)
+            if is_member and not is_owner[unit]:
                 r = hits / trials
-                kept = r > p
-                if kept:
+                is_member = r > p
+                if is_member:
                     gain = hits * np.log(r / p)
                     if r < 1:
                         gain += (trials - hits) * np.log((1 - r) / (1 - p))
-                    kept = gain >= least
-            if kept:
+                    is_member = gain >= min_gain
+            if is_member:
                 if n == len(units):
-                    units, columns = doubled(units), doubled(columns)
-                units[n], columns[n] = z, s
+                    units, columns = enlarge(units), enlarge(columns)
+                units[n], columns[n] = unit, column
                 n += 1
-        for i in range(owner_starts[s], owner_starts[s + 1]):
-            own[owners[i]] = False
+        for i in range(owner_starts[column], owner_starts[column + 1]):
+            is_owner[owners[i]] = False
     return units[:n].copy(), columns[:n].copy()
 
 
@@ -545,27 +548,27 @@ def _doubt(bits, hidden, owner_starts, owners, n_rows, prior, temper, start, sto
     """Add to ``wrong`` the chances that edges of columns start to stop are not as they were decided."""
     n_words, n_units = bits.shape[1], len(hidden)
     once, twice = np.zeros(n_words, np.uint64), np.zeros(n_words, np.uint64)
-    own = np.zeros(n_units, np.bool_)
+    is_owner = np.zeros(n_units, np.bool_)
     for s in range(start, stop):
         once_and_twice(hidden, owner_starts[s], owner_starts[s + 1], owners, once, twice)
         for i in range(owner_starts[s], owner_starts[s + 1]):
-            own[owners[i]] = True
-        covered, left = np.uint64(0), np.uint64(0)
+            is_owner[owners[i]] = True
+        covered, select_unexplained = np.uint64(0), np.uint64(0)
         for w in range(n_words):
-            covered += ones(once[w])
-            left += ones(bits[s, w] & ~once[w])
-        chance = min(max((float(left) + 0.5) / (n_rows - float(covered) + 1), 1e-4), 0.45)
+            covered += count_ones(once[w])
+            select_unexplained += count_ones(bits[s, w] & ~once[w])
+        chance = min(max((float(select_unexplained) + 0.5) / (n_rows - float(covered) + 1), 1e-4), 0.45)
         on, off = np.log(_MEMBER_RATE / chance), np.log((1 - _MEMBER_RATE) / (1 - chance))
         for z in range(n_units):
-            others, enough = (twice, np.inf) if own[z] else (once, _ENOUGH * temper)
-            trials, hits, off_in_most = _seen_alone(hidden[z], others, bits[s], enough)
+            other_units, min_trials = (twice, np.inf) if is_owner[z] else (once, _MIN_OFF_ROWS * temper)
+            trials, hits, off_in_most = _count_alone(hidden[z], other_units, bits[s], min_trials)
             if off_in_most:
                 continue
             odds = prior + (float(hits) * on + (float(trials) - float(hits)) * off) / temper
             chance_of_edge = 1 / (1 + np.exp(-min(max(odds, -700.0), 700.0)))
-            if own[z]:
+            if is_owner[z]:
                 wrong[z] += 1 - chance_of_edge
             elif hits > 0:
                 wrong[z] += chance_of_edge
         for i in range(owner_starts[s], owner_starts[s + 1]):
-            own[owners[i]] = False
+            is_owner[owners[i]] = False

@@ -1,4 +1,4 @@
-"""How far what the units of a network say of the layer below is what is there."""
+"""Agreement of the units of a network with the layer below."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from scipy import sparse
 
 
 class Agreement(NamedTuple):
-    """How far a layer says what the one below is.
+    """Agreement of a layer with the one below.
 
     Attributes
     ----------
     layer : int
     explained : float
-        Share of what is on, below, that a unit switches on; of real columns the share of their variance.
+        Share of the active columns below that a unit switches on; for real columns the share of their variance.
     right : float or None
-        Share of what the units switch on that is on; None of real columns.
+        Share of the columns that units switch on which are on; None for real columns.
     """
 
     layer: int
@@ -26,24 +26,24 @@ class Agreement(NamedTuple):
     right: float | None
 
 
-def encoded(model: Any, Y: Any) -> list[sparse.csr_array]:
-    """Which units of each layer are on in each row, the lowest layer first: csr_arrays of bool, shape (n_rows, units)."""
+def encode_layers(model: Any, Y: Any) -> list[sparse.csr_array]:
+    """Return the units of each layer that are on in each row, lowest layer first: csr_arrays of bool, shape (n_rows, units)."""
     return [sparse.csr_array(model.encode(Y, layer=i + 1)) for i in range(len(model.layers_))]
 
 
-def agreements(model: Any, Y: Any, hidden: Sequence[sparse.csr_array]) -> list[Agreement]:
-    """How far each layer says what the one below is, one step down; `hidden` is what `encoded` gives."""
-    found = []
+def measure_agreements(model: Any, Y: Any, hidden: Sequence[sparse.csr_array]) -> list[Agreement]:
+    """Measure how well each layer predicts the one below; ``hidden`` comes from `encode_layers`."""
+    result = []
     for i, (layer, on) in enumerate(zip(model.layers_, hidden, strict=True)):
         if i == 0 and model.input_type == "real":
             table = Y.toarray() if sparse.issparse(Y) else np.asarray(Y, dtype=float)
-            left = float(((table - model.decode(on, layer=1)) ** 2).sum())
+            residual = float(((table - model.decode(on, layer=1)) ** 2).sum())
             spread = max(float(((table - table.mean(axis=0)) ** 2).sum()), 1e-300)
-            found.append(Agreement(1, 1 - left / spread, None))
+            result.append(Agreement(1, 1 - residual / spread, None))
             continue
-        said = sparse.csr_array(on.astype(np.int32) @ sparse.csr_array(layer).astype(np.int32))
+        activation = sparse.csr_array(on.astype(np.int32) @ sparse.csr_array(layer).astype(np.int32))
         below = sparse.csr_array(Y if i == 0 else hidden[i - 1]).astype(bool)
-        lit = sparse.csr_array(said > 0)
-        both = lit.multiply(below).nnz
-        found.append(Agreement(i + 1, both / max(below.nnz, 1), both / max(lit.nnz, 1)))
-    return found
+        is_predicted = sparse.csr_array(activation > 0)
+        n_agreeing = is_predicted.multiply(below).nnz
+        result.append(Agreement(i + 1, n_agreeing / max(below.nnz, 1), n_agreeing / max(is_predicted.nnz, 1)))
+    return result

@@ -20,21 +20,21 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, Seed, seed_of
-from .._stages import Fitted, Part, Staged
 from .._validation import check_sizes, table_blocks, weighted
-from ..evidence import Check, Evidence, PartErrors, Reading, found_again
+from ..evidence import Check, ComponentView, Evidence, PartErrors, mean_repeat_shares
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import check_size, fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine
-from ..passes import Blocks, RowGroups
-from ._evidence import Measured, checks, expected_errors, measure, shares_of, unit_distances
-from ._layers import Layer, Rows, Settings, decoded, encoded, learn_layers, rows_of, with_negative_edges
+from ..passes import Blocks, Folds
+from ._evidence import NetworkMeasurements, checks, compute_shares, expected_errors, measure, unit_distances
+from ._layers import Layer, Rows, Settings, add_negative_edges, decode_rows, encode_rows, learn_layers, take_rows
 from ._real import RealLayer
-from ._statistics import Firings
-from ._units import MOST_POLISHES
+from ._statistics import BinaryRows
+from ._units import MAX_POLISHES
 
-_OF_COLUMNS = ("scale", "offset", "noise", "variance")  # what a real layer knows of each column
+_OF_COLUMNS = ("scale", "offset", "noise", "variance")  # parameters of each column in a real layer
 
 
 class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
@@ -126,7 +126,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     undetermined_: Annotated[list[sparse.csr_array], of.sparse_matrix("U# W#", "bool")]
     densities_: Annotated[list[np.ndarray], of.shares("U#")]
     observed_density_: Annotated[float, of.share()]
-    scale_: Annotated[np.ndarray | None, of.numbers("V", of.LEAST)]
+    scale_: Annotated[np.ndarray | None, of.numbers("V", of.MIN_MAGNITUDE)]
     offset_: Annotated[np.ndarray | None, of.numbers("V")]
     noise_: Annotated[np.ndarray | None, of.numbers("V", 0.0)]
     variance_: Annotated[np.ndarray | None, of.numbers("V", 0.0)]
@@ -175,91 +175,92 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If a parameter is out of its range, or if X has NaN, infinite entries, or with ``input_type="binary"`` others
             than 0 and 1.
         """
-        blocks = table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2)
+        blocks = table_blocks(self, X, reset=True, column_noun="columns", dtype="numeric", min_columns=2)
         return self._fit_stages(weighted(blocks, sample_weight))
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Table:
-        """One pass, which keeps the rows: layers are learned from them."""
+    def _moments(self, rows: Blocks, folds: Folds) -> _Table:
+        """Read the rows in one pass and keep them, since layers are learned from them."""
         table, numbers = self._rows(rows)
-        return _Table(table, dealt.of(numbers), dealt)
+        return _Table(table, folds.of(numbers), folds)
 
-    def _recover(self, moments: _Table, part: Part, whole: Any) -> list[Layer]:
-        """Algorithm 6.1: in each layer positive edges, and codes of the rows, which the next one is learned from."""
-        n_polishes = MOST_POLISHES if self.refine == "auto" else int(self.refine)
-        return learn_layers(moments.of(part), Settings(self.n_layers, n_polishes, self._seed, self.n_jobs))
+    def _recover(self, moments: _Table, subset: Subset, choices: Any) -> list[Layer]:
+        """Learn positive edges of each layer and codes of the rows, from which the next layer is learned (Algorithm 6.1)."""
+        n_polishes = MAX_POLISHES if self.refine == "auto" else int(self.refine)
+        return learn_layers(moments.select_rows(subset), Settings(self.n_layers, n_polishes, self._seed, self.n_jobs))
 
-    def _refine(self, found: list[Layer], moments: _Table, part: Part, whole: Any) -> list[Layer]:
-        """Its last step: negative edges."""
-        return with_negative_edges(moments.rows, found, self.n_jobs)
+    def _refine(self, recovered: list[Layer], moments: _Table, subset: Subset, choices: Any) -> list[Layer]:
+        """Add negative edges, the last step of Algorithm 6.1."""
+        return add_negative_edges(moments.rows, recovered, self.n_jobs)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """How each layer describes the one below, and the errors of units, by odds of edges and the positive ones of halves."""
+        """Return checks of each layer, and the errors of units by odds of edges and by fits to halves."""
         table: _Table = fitted.moments
         layers: list[Layer] = fitted.model
         if not layers[0].edges.shape[0]:
             parts = PartErrors(None, reason="There is no unit to measure the error of.")
         elif self.n_splits:
-            parts = expected_errors(table.rows, layers, table.group, table.dealt, fitted.found_of, self.n_jobs)
+            parts = expected_errors(table.rows, layers, table.group, table.folds, fitted.recovery_of, self.n_jobs)
         else:
-            parts = PartErrors.none()
+            parts = PartErrors.missing()
         described = measure(table.rows, layers, self.n_jobs)
-        return checks(Measured(layers, described, parts, len(table.group), self.n_layers)), parts
+        return checks(NetworkMeasurements(layers, described, parts, len(table.group), self.n_layers)), parts
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         layers: list[Layer] = fitted.model
         rows: Rows = fitted.moments.rows
         self.layers_ = [layer.edges for layer in layers]
         self.undetermined_ = [layer.undetermined for layer in layers]
         self.densities_ = [layer.hidden.rates for layer in layers]
-        ones = np.count_nonzero(rows) if isinstance(rows, np.ndarray) else len(rows.indices)
-        self.observed_density_ = ones / (len(fitted.moments.group) * self.n_features_in_)
+        n_ones = np.count_nonzero(rows) if isinstance(rows, np.ndarray) else len(rows.indices)
+        self.observed_density_ = n_ones / (len(fitted.moments.group) * self.n_features_in_)
         for name in _OF_COLUMNS:
             setattr(self, f"{name}_", None if layers[0].real is None else getattr(layers[0].real, name))
-        self.n_passes_ = 1 if fitted.moments.dealt.leaders is None else 2
+        self.n_passes_ = 1 if fitted.moments.folds.leaders is None else 2
         self._warn()
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """By the columns that stand below units, on three quarters of the rows: half of them may lack units that all have."""
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+        """Compare the columns below units with fits on three quarters of the rows, since halves may lack units."""
         if not self.n_splits:
             return None
         parts = []
-        for left_out in fitted.dealt.splits[0]:
-            part = tuple(group for group in fitted.dealt.all if group != left_out[0])
-            parts.append(Reading(_columns_below(fitted.found_of(part))))
-        return found_again(Reading(_columns_below(fitted.model)), parts)
+        for left_out in fitted.folds.splits[0]:
+            part = tuple(group for group in fitted.folds.all if group != left_out[0])
+            parts.append(ComponentView(_count_paths(fitted.recovery_of(part))))
+        return mean_repeat_shares(ComponentView(_count_paths(fitted.model)), parts)
 
-    def _weighed(self, fitted: Fitted) -> np.ndarray:
-        return shares_of(fitted.model)
+    def _component_shares(self, fitted: Fitted) -> np.ndarray:
+        return compute_shares(fitted.model)
 
     def _rows(self, blocks: Blocks) -> tuple[Rows, np.ndarray]:
-        """The whole table, and the numbers of its rows in the source."""
+        """Return the whole table, and the numbers of its rows in the source."""
         tables, numbers = [], []
         for block in blocks:
             tables.append(check_sizes(block[0], rows=block.rows, names=blocks.names))
             numbers.append(block.rows)
         if self.input_type == "real":
             return np.vstack([_dense(table) for table in tables]), np.concatenate(numbers)
-        parts = [_ones_of(table, rows, blocks.names) for table, rows in zip(tables, numbers, strict=True)]
+        parts = [_check_binary(table, rows, blocks.names) for table, rows in zip(tables, numbers, strict=True)]
         sizes = np.concatenate([np.diff(part.indptr) for part in parts])
         indices = np.concatenate([part.indices for part in parts])
-        bits = Firings(self.n_features_in_, np.append(0, np.cumsum(sizes)), indices.astype(np.int32))
+        bits = BinaryRows(self.n_features_in_, np.append(0, np.cumsum(sizes)), indices.astype(np.int32))
         return bits, np.concatenate(numbers)
 
     def _warn(self) -> None:
         if not self.layers_[0].shape[0]:
             warn(
-                "No unit was found: no columns are on together as those of a unit are. The model says nothing of the data.",
+                "No hidden unit found: no group of columns is active together often enough. The model says nothing about the "
+                "data.",
                 EvidenceWarning,
             )
         elif len(self.layers_) < self.n_layers:
             warn(
-                f"Layer {len(self.layers_) + 1} has no units that the data shows: the model has {len(self.layers_)} of "
-                f"{self.n_layers} layers.",
+                f"No units found in layer {len(self.layers_) + 1}: the model has {len(self.layers_)} of {self.n_layers} "
+                "layers.",
                 EvidenceWarning,
             )
 
-    def _distances(self, other: SparseNetwork) -> np.ndarray:
-        return unit_distances(self.layers_, other.layers_)
+    def _distances(self, second: SparseNetwork) -> np.ndarray:
+        return unit_distances(self.layers_, second.layers_)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -283,8 +284,8 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If X has another number of columns than the data of the fit, or there is no such layer.
         """
         layers = self._layers(layer)
-        blocks = table_blocks(self, X, reset=False, what="columns", dtype="numeric")
-        return encoded(self._rows(blocks)[0], layers, self.n_jobs).table()
+        blocks = table_blocks(self, X, reset=False, column_noun="columns", dtype="numeric")
+        return encode_rows(self._rows(blocks)[0], layers, self.n_jobs).table()
 
     @fitted
     def decode(self, H: Any, layer: int | None = None) -> sparse.csr_array | np.ndarray:
@@ -305,9 +306,11 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         table = sparse.csr_array(H) if sparse.issparse(H) else np.atleast_2d(np.asarray(H))
         n_units = layers[-1].edges.shape[0]
         if table.shape[1] != n_units:
-            raise LatentiaError(f"H has {table.shape[1]} columns, and layer {len(layers)} has {n_units} units.")
-        hidden = Firings.of(_ones_of(table, np.arange(table.shape[0]), None))
-        rows = decoded(hidden, layers, self.n_jobs)
+            raise LatentiaError(
+                f"Expected H with {n_units} columns, one per unit of layer {len(layers)}; found {table.shape[1]}."
+            )
+        hidden = BinaryRows.from_table(_check_binary(table, np.arange(table.shape[0]), None))
+        rows = decode_rows(hidden, layers, self.n_jobs)
         return rows if isinstance(rows, np.ndarray) else rows.table()
 
     def denoise(self, X: Any) -> sparse.csr_array | np.ndarray:
@@ -372,13 +375,13 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         return int(self.layers_[-1].shape[0])
 
     def _layers(self, layer: int | None) -> list[Layer]:
-        """The layers up to this one."""
+        """Return the layers up to this one."""
         n = len(self.layers_)
         if layer is not None and (not isinstance(layer, (int, np.integer)) or not 1 <= layer <= n):
             raise LatentiaError(f"the model has the hidden layers 1 to {n}.", parameter="layer", value=layer)
-        nothing = Firings(0, np.zeros(1, np.int64), np.empty(0, np.int32))
+        no_rows = BinaryRows(0, np.zeros(1, np.int64), np.empty(0, np.int32))
         return [
-            Layer(edges, undetermined, nothing, self._real_layer() if number == 0 else None)
+            Layer(edges, undetermined, no_rows, self._real_layer() if number == 0 else None)
             for number, (edges, undetermined) in enumerate(zip(self.layers_, self.undetermined_, strict=True))
         ][:layer]
 
@@ -397,51 +400,53 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         widths = [self.n_features_in_, *(layer.shape[0] for layer in self.layers_)]
         below = [layer.shape[1] for layer in self.layers_]
         if not below or below != widths[:-1] or not len(below) == len(self.undetermined_) == len(self.densities_):
-            raise LatentiaError("layers_ do not stand on each other")
+            raise LatentiaError("the shapes of layers_ do not fit each other")
         if {getattr(self, f"{name}_") is not None for name in _OF_COLUMNS} != {self.input_type == "real"}:
-            raise LatentiaError("scale_ and noise_ are not those of the columns")
+            raise LatentiaError("scale_ and noise_ do not fit input_type")
 
 
 class _Table(NamedTuple):
-    """All rows, the group of each, and how they are dealt."""
+    """All rows, the group of each, and the folds."""
 
     rows: Rows
     group: np.ndarray
-    dealt: RowGroups
+    folds: Folds
 
-    def of(self, part: Part) -> Rows:
-        """The rows of a part."""
-        return self.rows if part.is_whole else rows_of(self.rows, np.flatnonzero(np.isin(self.group, part.groups)))
+    def select_rows(self, subset: Subset) -> Rows:
+        """Return the rows of a subset."""
+        return (
+            self.rows if subset.is_whole else take_rows(self.rows, np.flatnonzero(np.isin(self.group, subset.groups)))
+        )
 
 
 def _dense(table: Any) -> np.ndarray:
     return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=np.float64)
 
 
-def _ones_of(table: Any, rows: np.ndarray, names: Any) -> sparse.csr_array:
-    """The ones of a table of 0 and 1, or an error that names the first other value."""
-    found = sparse.csr_array(table)
-    if found.has_canonical_format is False:
-        found = found.copy()
-        found.sum_duplicates()
-    wrong = (found.data != 0) & (found.data != 1)
+def _check_binary(table: Any, rows: np.ndarray, names: Any) -> sparse.csr_array:
+    """Return the ones of a table of 0 and 1, or raise an error that names the first other value."""
+    binary = sparse.csr_array(table)
+    if binary.has_canonical_format is False:
+        binary = binary.copy()
+        binary.sum_duplicates()
+    wrong = (binary.data != 0) & (binary.data != 1)
     if wrong.any():
         entry = int(np.argmax(wrong))
-        row, column = int(np.searchsorted(found.indptr, entry, side="right")) - 1, int(found.indices[entry])
+        row, column = int(np.searchsorted(binary.indptr, entry, side="right")) - 1, int(binary.indices[entry])
         name = f"column {column}" if names is None else f"column {names[column]!r}"
         raise LatentiaError(
-            f"Row {rows[row]} has {found.data[entry]:g} in {name}, and 0 or 1 is needed. Cut the data at a threshold, such as "
+            f"Expected 0 or 1 in {name}; row {rows[row]} holds {binary.data[entry]:g}. Cut the data at a threshold, such as "
             'X > 0, or use input_type="real" for real columns.'
         )
-    if not found.data.all():
-        found = found.copy()
-        found.eliminate_zeros()
-    return found
+    if not binary.data.all():
+        binary = binary.copy()
+        binary.eliminate_zeros()
+    return binary
 
 
-def _columns_below(layers: list[Layer]) -> np.ndarray:
-    """How often paths of positive edges lead from each unit of all layers to each column, shape (n_units, n_observed)."""
+def _count_paths(layers: list[Layer]) -> np.ndarray:
+    """Count the paths of positive edges from each unit of all layers to each column, shape (n_units, n_observed)."""
     below = [layers[0].members.astype(float)]
     for layer in layers[1:]:
         below.append(layer.members @ below[-1])
-    return np.vstack([one.toarray() for one in below])
+    return np.vstack([reach.toarray() for reach in below])

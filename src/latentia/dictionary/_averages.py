@@ -1,9 +1,8 @@
-"""Atoms from all rows, given those of the clusters of some: Algorithms 5.2 and 5.3.
+"""Atoms from all rows, given those of the clusters of some rows: Algorithms 5.2 and 5.3.
 
-Codes of every row by matching pursuit with the atoms of the clusters say which clusters the row is in, and with which signs.
-An atom is the direction of the sum of its rows: with coefficients of random signs the other atoms of these rows cancel, so that
-the error falls as one over the root of their number. Where a row was taken for one of another cluster, the error of the atom
-before stays in part; so rows are assigned again with the averages.
+Matching pursuit with the atoms of the clusters assigns every row to clusters, with signs. An atom is the direction of the sum
+of its rows: with coefficients of random signs the other atoms of these rows cancel, so that the error falls as one over the
+root of their number. Wrong assignments keep a part of the previous error; so rows are assigned again with the averages.
 """
 
 from __future__ import annotations
@@ -17,36 +16,36 @@ from ..linalg import unit_rows
 from ..passes import Block, Blocks, accumulate
 from .pursuit import matching_pursuit
 
-AVERAGED = 3
-"""Passes, in each of which all rows are assigned and averaged."""
+AVERAGING_PASSES = 3
+"""Number of passes; each assigns and averages all rows."""
 
-_AT_ONCE = 1 << 22  # entries of the products of rows with atoms
+_MAX_PRODUCTS = 1 << 22  # entries of the products of rows with atoms at a time
 
 
-def averages(
+def average_rows(
     blocks: Blocks, atoms: np.ndarray, sparsity: int, method: Literal["svd", "average"], n_jobs: int | None
 ) -> np.ndarray:
-    """Atoms of all rows, of unit length, shape (m, n); those that no row uses stay.
+    """Compute atoms of unit length from all rows, shape (m, n); unused atoms stay.
 
     Parameters
     ----------
     blocks : Blocks
     atoms : ndarray of shape (m, n)
-        Of unit length.
+        Atoms of unit length.
     sparsity : int
     method : {"svd", "average"}
-        Rows count with their coefficient, which is a step of power iteration for the direction of largest variance, or with its
-        sign.
+        "svd" weights rows by their coefficients, a step of power iteration for the direction of largest variance; "average" by
+        the signs of these.
     n_jobs : int, optional
     """
-    for _ in range(AVERAGED):
+    for _ in range(AVERAGING_PASSES):
         sums: np.ndarray = accumulate(blocks, _Sums(atoms, sparsity, method == "average"), n_jobs)
         atoms = np.asarray(np.where(sums.any(axis=1, keepdims=True), unit_rows(sums), atoms))
     return atoms
 
 
 class _Sums:
-    """Small statistic: of every atom the sum of the rows that use it, times the coefficient or its sign; shape (m, n)."""
+    """Small statistic: for every atom, the sum of the rows that use it, times the coefficient or its sign; shape (m, n)."""
 
     def __init__(self, atoms: np.ndarray, sparsity: int, signs: bool) -> None:
         self.atoms, self.sparsity, self.signs = atoms, sparsity, signs
@@ -55,7 +54,7 @@ class _Sums:
         return np.zeros(self.atoms.shape)
 
     def add(self, state: np.ndarray, block: Block) -> np.ndarray:
-        step = max(1, _AT_ONCE // sum(self.atoms.shape))
+        step = max(1, _MAX_PRODUCTS // sum(self.atoms.shape))
         for first in range(0, block[0].shape[0], step):
             part = block[0][first : first + step]
             rows = np.ascontiguousarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)

@@ -2,10 +2,10 @@
 
 Model: y = c D + noise, with at most k coefficients c_j that are not zero, and noise of variance s^2 in every feature. Given the
 atoms, codes are those of orthogonal matching pursuit; given the codes, D solves C^T C D = C^T Y. Both raise, or nearly, the
-log-likelihood -(p n / 2) log(2 pi e s^2), where p n s^2 is what the codes leave.
+log-likelihood -(p n / 2) log(2 pi e s^2), where p n s^2 is the squared length of the residuals.
 
-An atom that hardly any row uses, or that is another one over again, makes room for what rows lack: a direction of what
-is left of them, or one of the two atoms that an atom stands for.
+Atoms that hardly any row uses, or that duplicate another one, are replaced: by a common direction of residuals, or by one of
+two atoms that an atom has merged.
 
 Source: K. Engan, S. Aase, J. Husoy, Method of optimal directions for frame design, ICASSP 1999.
 """
@@ -24,26 +24,26 @@ from ..likelihood import Values
 from ..likelihood.residuals import best_gaussian_log_likelihood
 from ..linalg import leading_direction, unit_rows
 from ..passes import Block
-from ..passes.blocks import mixed_bits
+from ..passes.blocks import mix_bits
 from .pursuit import matching_pursuit
 
-_AT_ONCE = 1 << 22  # entries of the products of rows with atoms
-_SPARE = 256  # rows that are kept to make atoms of
-_SHARPNESS = 4.0  # power of the squared length of what is left of a row, in its chance to be kept
-_ALIKE = 0.5  # |cosine| from which on what is left of two rows is the same direction
+_MAX_PRODUCTS = 1 << 22  # entries of the products of rows with atoms at a time
+_MAX_KEPT_ROWS = 256  # residuals to keep, to make atoms of
+_SHARPNESS = 4.0  # power of the squared length of a residual in its probability to be kept
+_SAME_DIRECTION = 0.5  # residuals with a larger |cosine| have the same direction
 _STEPS = 10
-_MOSTLY = 0.5  # share of the rows of a group that use an atom which stands for two
-_FEWEST_ALIKE = 6  # kept rows of one direction that is lacking; share of the atoms that make room at a time
-_MOST_SWAPPED = 0.05
-_SELDOM = 0.1  # of the uses that atoms have on average, below which one is replaced
-_TWIN = 0.95  # |cosine| of two atoms, above which they are the same
+_MIN_SHARE_OF_GROUP = 0.5  # an atom has merged two if so large a share of a group's rows use it
+_MIN_ROWS_OF_DIRECTION = 6  # least residuals of one missing direction
+_MAX_SHARE_SWAPPED = 0.05
+_MIN_USES = 0.1  # atoms with a smaller share of the mean number of uses are replaced
+_SAME_ATOM = 0.95  # atoms with a larger |cosine| are duplicates
 _RIDGE = 1e-10
-_EXACT = 1e-14  # share of the energy that counts as nothing
+_ZERO_SHARE = 1e-14  # share of the energy that counts as nothing
 
 
 @dataclass
 class CodeSums:
-    """What a pass adds up.
+    """Sums of a pass over the rows.
 
     Attributes
     ----------
@@ -52,17 +52,16 @@ class CodeSums:
     cross : ndarray of shape (m, n)
         C^T Y.
     uses : ndarray of shape (m,)
-        Rows that use each atom.
-    energy, left : float
-        Squared length of the rows, and of what their codes leave.
+        Number of rows that use each atom.
+    energy, residual : float
+        Squared length of the rows, and of their residuals.
     n_rows : int
     keys : ndarray of shape (r,)
-        Some rows are kept, drawn in proportion to the fourth power of the square of what is left of them: those with the
-        largest keys.
+        Random keys of the residuals to keep, drawn in proportion to the fourth power of their squared length: the largest keys.
     spare : ndarray of shape (r, n)
-        What is left of these.
+        Kept residuals.
     chosen, values : ndarrays of shape (r, k)
-        Their codes.
+        Codes of their rows.
     """
 
     gram: np.ndarray
@@ -73,43 +72,43 @@ class CodeSums:
     chosen: np.ndarray
     values: np.ndarray
     energy: float = 0.0
-    left: float = 0.0
+    residual: float = 0.0
     n_rows: int = 0
 
     @property
     def log_likelihood(self) -> float:
-        """In nats, at the best variance of the noise."""
-        return best_gaussian_log_likelihood(self.left, self.energy, self.n_rows * self.cross.shape[1])
+        """Log-likelihood in nats, at the best variance of the noise."""
+        return best_gaussian_log_likelihood(self.residual, self.energy, self.n_rows * self.cross.shape[1])
 
-    def in_order(self, order: np.ndarray) -> CodeSums:
-        """The same of the atoms in another order."""
+    def reorder(self, order: np.ndarray) -> CodeSums:
+        """Return the sums with atoms in another order."""
         return replace(self, gram=self.gram[np.ix_(order, order)], cross=self.cross[order], uses=self.uses[order])
 
-    def swapped(self, atoms: np.ndarray) -> np.ndarray | None:
-        """The atoms with room made for what several rows lack, by those that contribute least; None if they lack nothing."""
-        if self.relative_error < _EXACT:
+    def swap_weak_atoms(self, atoms: np.ndarray) -> np.ndarray | None:
+        """Return the atoms with the least important ones replaced by missing directions; None if no direction is missing."""
+        if self.relative_error < _ZERO_SHARE:
             return None
-        n_places = max(1, int(_MOST_SWAPPED * len(atoms)))
+        n_places = max(1, int(_MAX_SHARE_SWAPPED * len(atoms)))
         places = np.argsort(np.diag(self.gram), kind="stable")[:n_places]
-        swapped, n = _renewed(atoms, self, places, _FEWEST_ALIKE)
-        return swapped if n else None
+        swap_weak_atoms, n = _replace_atoms(atoms, self, places, _MIN_ROWS_OF_DIRECTION)
+        return swap_weak_atoms if n else None
 
     @property
     def relative_error(self) -> float:
-        """Share of the rows' squared length that the codes leave."""
-        return self.left / self.energy if self.energy > 0 else 0.0
+        """Share of the rows' squared length in the residuals."""
+        return self.residual / self.energy if self.energy > 0 else 0.0
 
 
 @dataclass
 class Rounds:
-    """How the rounds went, which decides when they end.
+    """History of the rounds, which decides when they end.
 
     Attributes
     ----------
     errors : list of float
         Relative squared error of every round.
     replaced : list of int
-        Atoms replaced after it.
+        Number of atoms replaced after every round.
     """
 
     tol: float = 1e-3
@@ -121,9 +120,9 @@ class Rounds:
     def may_replace(self) -> bool:
         return len(self.errors) <= self.last_replacement
 
-    def settled(self) -> bool:
-        """Whether the last two rounds changed the error by less than a thousandth, with no atom replaced."""
-        if self.errors and self.errors[-1] < _EXACT:
+    def converged(self) -> bool:
+        """Return True if the last two rounds changed the error by less than a thousandth, and replaced no atom."""
+        if self.errors and self.errors[-1] < _ZERO_SHARE:
             return True
         recent = np.array(self.errors[-3:])
         calm = len(recent) == 3 and bool((np.abs(np.diff(recent)) <= self.tol * recent[1:]).all())
@@ -136,9 +135,9 @@ class AtomsUpdate:
     Parameters
     ----------
     atoms : ndarray of shape (m, n)
-        Of unit length.
+        Atoms of unit length.
     sparsity : int
-        Atoms that a row may use.
+        Number of atoms that a row may use.
     rounds : Rounds
     seed : int
     """
@@ -150,17 +149,17 @@ class AtomsUpdate:
     def values(self) -> Values:
         return (self.atoms,)
 
-    def at(self, *values: np.ndarray) -> AtomsUpdate:
+    def move_to(self, *values: np.ndarray) -> AtomsUpdate:
         (atoms,) = values
         return AtomsUpdate(atoms, self.sparsity, self.rounds, self.seed)
 
     def zero(self) -> CodeSums:
         (m, n), k = self.atoms.shape, min(self.sparsity, *self.atoms.shape)
-        kept = np.empty(0), np.empty((0, n)), np.empty((0, k), np.int32), np.empty((0, k))
-        return CodeSums(np.zeros((m, m)), np.zeros((m, n)), np.zeros(m, np.int64), *kept)
+        no_rows = np.empty(0), np.empty((0, n)), np.empty((0, k), np.int32), np.empty((0, k))
+        return CodeSums(np.zeros((m, m)), np.zeros((m, n)), np.zeros(m, np.int64), *no_rows)
 
     def add(self, state: CodeSums, block: Block) -> CodeSums:
-        step = max(1, _AT_ONCE // sum(self.atoms.shape))
+        step = max(1, _MAX_PRODUCTS // sum(self.atoms.shape))
         for first in range(0, block[0].shape[0], step):
             part = block[0][first : first + step]
             self._add(state, np.ascontiguousarray(_dense(part), dtype=np.float64), block.rows[first : first + step])
@@ -170,45 +169,47 @@ class AtomsUpdate:
         codes = matching_pursuit(rows, self.atoms, self.sparsity)
         rest = rows.copy()
         _add_codes(rows, codes.atoms, codes.values, self.atoms, state.gram, state.cross, state.uses, rest)
-        left = np.einsum("ij,ij->i", rest, rest)
-        state.energy += float(codes.left[:, 0].sum())
-        state.left += float(left.sum())
+        residuals = np.einsum("ij,ij->i", rest, rest)
+        state.energy += float(codes.residuals[:, 0].sum())
+        state.residual += float(residuals.sum())
         state.n_rows += len(rows)
         with np.errstate(divide="ignore"):
-            drawn = np.log(_uniform(numbers, self.seed + len(self.rounds.errors)))
-            keys = _SHARPNESS * np.log(left) - np.log(-drawn)  # of the row alone, whatever block it is in
-        best = np.argsort(-keys, kind="stable")[:_SPARE]
-        best = best[left[best] > 0]
-        _keep_largest(state, keys[best], rest[best], codes.atoms[best], codes.values[best])
+            log_uniform = np.log(_uniform(numbers, self.seed + len(self.rounds.errors)))
+            keys = _SHARPNESS * np.log(residuals) - np.log(
+                -log_uniform
+            )  # depend on the row alone, whatever block it is in
+        largest = np.argsort(-keys, kind="stable")[:_MAX_KEPT_ROWS]
+        largest = largest[residuals[largest] > 0]
+        _keep_largest(state, keys[largest], rest[largest], codes.atoms[largest], codes.values[largest])
 
     def merge(self, first: CodeSums, second: CodeSums) -> CodeSums:
         first.gram += second.gram
         first.cross += second.cross
         first.uses += second.uses
         first.energy += second.energy
-        first.left += second.left
+        first.residual += second.residual
         first.n_rows += second.n_rows
         _keep_largest(first, second.keys, second.spare, second.chosen, second.values)
         return first
 
     def expected(self, sums: CodeSums) -> Sequence[Any]:
-        return (_Solved(self, sums),)
+        return (_LeastSquares(self, sums),)
 
 
 @dataclass(frozen=True)
-class _Solved:
-    """The atoms, and what a pass says of them."""
+class _LeastSquares:
+    """Least squares for the atoms, given the sums of a pass."""
 
     update: AtomsUpdate
     sums: CodeSums
 
     def estimate(self) -> Values:
-        """The atoms of least squares, of unit length; those that stand for nothing make room for others. Counts as a round."""
+        """Return the atoms of least squares, of unit length, with weak atoms replaced; counts as a round."""
         rounds, sums = self.update.rounds, self.sums
-        atoms = _least_squares(sums, self.update.atoms)
+        atoms = _solve_least_squares(sums, self.update.atoms)
         rounds.errors.append(sums.relative_error)
-        weak = _weak(atoms, sums.uses) if rounds.may_replace else np.empty(0, np.int64)
-        atoms, n = _renewed(atoms, sums, weak)
+        weak = _find_weak_atoms(atoms, sums.uses) if rounds.may_replace else np.empty(0, np.int64)
+        atoms, n = _replace_atoms(atoms, sums, weak)
         rounds.replaced.append(n)
         return (atoms,)
 
@@ -216,83 +217,83 @@ class _Solved:
         return 0.0
 
 
-def _least_squares(sums: CodeSums, before: np.ndarray) -> np.ndarray:
-    """Solve C^T C D = C^T Y, rows scaled to unit length; atoms that no row uses stay."""
-    used = np.nonzero(np.diag(sums.gram) > 0)[0]
-    atoms = before.copy()
-    if not len(used):
+def _solve_least_squares(sums: CodeSums, current_atoms: np.ndarray) -> np.ndarray:
+    """Solve C^T C D = C^T Y, rows scaled to unit length; unused atoms stay."""
+    atoms_in_use = np.nonzero(np.diag(sums.gram) > 0)[0]
+    atoms = current_atoms.copy()
+    if not len(atoms_in_use):
         return atoms
-    gram = sums.gram[np.ix_(used, used)]
+    gram = sums.gram[np.ix_(atoms_in_use, atoms_in_use)]
     scales = np.sqrt(np.diag(gram))
-    gram = gram / scales / scales[:, None] + _RIDGE * np.eye(len(used))
-    solution = dense_linalg.solve(gram, sums.cross[used] / scales[:, None], assume_a="pos")
+    gram = gram / scales / scales[:, None] + _RIDGE * np.eye(len(atoms_in_use))
+    solution = dense_linalg.solve(gram, sums.cross[atoms_in_use] / scales[:, None], assume_a="pos")
     lengths = np.linalg.norm(solution, axis=1)
-    kept = lengths > np.finfo(float).tiny
-    atoms[used[kept]] = solution[kept] / lengths[kept, None]
+    is_nonzero = lengths > np.finfo(float).tiny
+    atoms[atoms_in_use[is_nonzero]] = solution[is_nonzero] / lengths[is_nonzero, None]
     return atoms
 
 
-def _weak(atoms: np.ndarray, uses: np.ndarray) -> np.ndarray:
-    """Numbers of the atoms that hardly any row uses, and of the less used one of two that are the same."""
-    weak = uses < _SELDOM * uses.mean()
-    same = np.abs(np.triu(atoms @ atoms.T, 1)) > _TWIN
-    for i, j in zip(*np.nonzero(same), strict=True):
+def _find_weak_atoms(atoms: np.ndarray, uses: np.ndarray) -> np.ndarray:
+    """Return the atoms that hardly any row uses, and the less used one of two duplicates."""
+    weak = uses < _MIN_USES * uses.mean()
+    are_twins = np.abs(np.triu(atoms @ atoms.T, 1)) > _SAME_ATOM
+    for i, j in zip(*np.nonzero(are_twins), strict=True):
         if not (weak[i] or weak[j]):
             weak[i if uses[i] < uses[j] else j] = True
     return np.nonzero(weak)[0]
 
 
-def _renewed(atoms: np.ndarray, sums: CodeSums, places: np.ndarray, fewest: int = 1) -> tuple[np.ndarray, int]:
-    """Atoms with those in ``places`` replaced by what rows lack, and how many are.
+def _replace_atoms(atoms: np.ndarray, sums: CodeSums, places: np.ndarray, min_rows: int = 1) -> tuple[np.ndarray, int]:
+    """Replace atoms in ``places`` by missing directions, and return how many were replaced.
 
-    What is left of the kept rows is grouped by its direction, v: that of the row with the most others like it, then without
-    these, and so on, in groups of ``fewest`` rows at least. Where most rows of a group use one atom d, it stands for two, which
-    are near d + t v and d - t v: it becomes one, and the replaced atom the other. Else the replaced atom becomes v.
+    Kept residuals are grouped by direction, v: first the residual with the most others like it, then the same without these,
+    and so on, in groups of at least ``min_rows``. Where most rows of a group use one atom d, it has merged two atoms, which are
+    near d + t v and d - t v: it becomes one of them, and the replaced atom the other. Otherwise the replaced atom becomes v.
     """
     atoms, rows = atoms.copy(), unit_rows(sums.spare)
-    left, n = np.arange(len(rows)), 0
-    while n < len(places) and len(left):
-        alike = np.abs(rows[left] @ rows[left].T) > _ALIKE
-        own = alike[alike.sum(axis=1).argmax()]
-        if own.sum() < fewest:
+    remaining, n = np.arange(len(rows)), 0
+    while n < len(places) and len(remaining):
+        are_alike = np.abs(rows[remaining] @ rows[remaining].T) > _SAME_DIRECTION
+        members = are_alike[are_alike.sum(axis=1).argmax()]
+        if members.sum() < min_rows:
             break
-        group, left = left[own], left[~own]
+        group, remaining = remaining[members], remaining[~members]
         v = leading_direction(rows[group], _STEPS)
-        both = _halves(atoms, sums, group, v)
-        atoms[places[n]] = v if both is None else both[1]
-        if both is not None and both[0] != places[n]:
-            atoms[both[0]] = both[2]
+        halves = _split_atom(atoms, sums, group, v)
+        atoms[places[n]] = v if halves is None else halves[1]
+        if halves is not None and halves[0] != places[n]:
+            atoms[halves[0]] = halves[2]
         n += 1
     return atoms, n
 
 
-def _halves(
+def _split_atom(
     atoms: np.ndarray, sums: CodeSums, group: np.ndarray, v: np.ndarray
 ) -> tuple[int, np.ndarray, np.ndarray] | None:
-    """The atom which most rows of a group use, and the two atoms that it stands for; None if there is none such."""
+    """Return the atom that most rows of a group use, and the two atoms that it has merged; None without such an atom."""
     chosen = sums.chosen[group]
     counts = np.bincount(chosen[chosen >= 0], minlength=len(atoms))
     atom = int(counts.argmax())
-    if len(group) < 2 or counts[atom] < _MOSTLY * len(group):
+    if len(group) < 2 or counts[atom] < _MIN_SHARE_OF_GROUP * len(group):
         return None
     uses = chosen == atom
     size = float(np.abs(sums.values[group][uses]).mean())
-    beyond = float(np.abs(sums.spare[group] @ v).mean())
-    first, second = unit_rows(np.array([size * atoms[atom] + beyond * v, size * atoms[atom] - beyond * v]))
+    spread = float(np.abs(sums.spare[group] @ v).mean())
+    first, second = unit_rows(np.array([size * atoms[atom] + spread * v, size * atoms[atom] - spread * v]))
     return atom, first, second
 
 
-def _keep_largest(state: CodeSums, *more: np.ndarray) -> None:
-    kept = (state.keys, state.spare, state.chosen, state.values)
-    keys, *others = (np.concatenate(both) for both in zip(kept, more, strict=True))
-    best = np.argsort(-keys, kind="stable")[:_SPARE]
+def _keep_largest(state: CodeSums, *new_tables: np.ndarray) -> None:
+    state_tables = (state.keys, state.spare, state.chosen, state.values)
+    keys, *tables = (np.concatenate(pair) for pair in zip(state_tables, new_tables, strict=True))
+    best = np.argsort(-keys, kind="stable")[:_MAX_KEPT_ROWS]
     state.keys = keys[best]
-    state.spare, state.chosen, state.values = (table[best] for table in others)
+    state.spare, state.chosen, state.values = (table[best] for table in tables)
 
 
 def _uniform(numbers: np.ndarray, seed: int) -> np.ndarray:
-    """A number between 0 and 1 for each row, which hangs on its number in the source and the seed."""
-    bits = mixed_bits(mixed_bits(numbers.astype(np.uint64)) ^ mixed_bits(np.array([seed + 1], dtype=np.uint64)))
+    """Return a number between 0 and 1 for each row, which depends on its number in the source and the seed."""
+    bits = mix_bits(mix_bits(numbers.astype(np.uint64)) ^ mix_bits(np.array([seed + 1], dtype=np.uint64)))
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
 
 

@@ -1,8 +1,8 @@
-"""Where the rounds begin: atoms of the clusters of the connection graph, or rows drawn at random.
+"""Initial atoms: those of the clusters of the connection graph, or rows drawn at random.
 
 Rows y, y' that share no atom have inner products of size sigma, which is small where atoms are incoherent; those that share
 one have products of the size of a squared coefficient. So rows with large products are connected, the clusters of that graph
-are the rows of one atom each, and the atom is the direction in which these rows vary most.
+are the rows of one atom each, and the atom is the direction of largest variance of these rows.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from ..linalg import leading_direction, unit_rows
 from ..passes import Blocks, sample_rows
 from .clusters import GraphClusters, connection_graph, recover_graph
 
-_ROWS_PER_ATOM, _FEWEST_ROWS, _MOST_ROWS = 24, 1000, 20_000
+_ROWS_PER_ATOM, _MIN_ROWS, _MAX_ROWS = 24, 1000, 20_000
 _PAIRS = 20_000
-_AT_ONCE = 1 << 20  # numbers of the rows of some pairs
-_NORMAL_MEDIAN = 0.6745  # of the size of a standard normal number
-_DEVIATIONS = 2.25  # of a product by chance, beyond which two rows are connected
-_STEPS = 30  # of power iterations
-_SAME = 0.7  # |cosine| of the atoms of two clusters, from which on they are one
-_OWN = 0.5  # share of the atoms that the graph must give
+_MAX_NUMBERS = 1 << 20  # numbers in the rows of the pairs at a time
+_NORMAL_MEDIAN = 0.6745  # median absolute value of a standard normal number
+_DEVIATIONS = 2.25  # rows are connected if their product exceeds so many standard deviations of chance
+_STEPS = 30  # steps of power iteration
+_SAME_ATOM = 0.7  # clusters whose atoms have a larger |cosine| are the same
+_MIN_SHARE_OF_GRAPH = 0.5  # least share of the atoms from the graph, to count as a start from it
 
 
 @dataclass(frozen=True)
 class Start:
-    """Atoms to begin with.
+    """Initial atoms, and the graph they come from.
 
     Attributes
     ----------
     atoms : ndarray of shape (m, n)
-        Of unit length: those of the clusters first, then rows.
+        Atoms of unit length: those of the clusters first, then rows.
     clusters : GraphClusters
-        Of the rows of the graph; no sets where no graph was asked for.
+        Clusters of the rows of the graph; no sets for a random start.
     rows : ndarray of shape (p, n)
         The rows of the graph.
     threshold : float
-        Product that connects two of them.
+        Rows with a larger product are connected.
     """
 
     atoms: np.ndarray
@@ -52,14 +52,14 @@ class Start:
         return len(self.clusters.sets)
 
     @property
-    def of_graph(self) -> bool:
-        """Whether the atoms are those of the graph, with some others at most."""
-        return self.n_clusters >= _OWN * len(self.atoms)
+    def is_from_graph(self) -> bool:
+        """True if at least half of the atoms come from the graph."""
+        return self.n_clusters >= _MIN_SHARE_OF_GRAPH * len(self.atoms)
 
     @property
     def sparsity(self) -> int:
-        """Clusters that a row is in on average; at least one."""
-        n_members = sum(len(one) for one in self.clusters.sets)
+        """Mean number of clusters of a row; at least one."""
+        n_members = sum(len(cluster) for cluster in self.clusters.sets)
         return max(1, round(n_members / max(len(self.rows), 1)))
 
 
@@ -67,78 +67,77 @@ def start_from(
     blocks: Blocks,
     n_components: int,
     method: Literal["graph", "random"],
-    columns: Literal["svd", "average"],
+    atom_update: Literal["svd", "average"],
     order: int,
     seed: int,
     n_jobs: int | None,
 ) -> Start:
-    """Begin with some of the rows: at most 24 of them an atom are in the graph."""
-    most = int(np.clip(_ROWS_PER_ATOM * n_components, _FEWEST_ROWS, _MOST_ROWS))
-    rows = _dense(sample_rows(blocks, most)[0])
+    """Find initial atoms from a sample of the rows: the graph has at most 24 rows for each atom."""
+    max_rows = int(np.clip(_ROWS_PER_ATOM * n_components, _MIN_ROWS, _MAX_ROWS))
+    rows = _dense(sample_rows(blocks, max_rows)[0])
     rows = rows[np.einsum("ij,ij->i", rows, rows) > 0]
     rng = np.random.default_rng(seed)
     if method == "random" or len(rows) < order or n_components < 2:
-        return Start(_filled(np.empty((0, rows.shape[1])), rows, n_components, rng))
+        return Start(_fill_up(np.empty((0, rows.shape[1])), rows, n_components, rng))
     threshold = _threshold(rows, rng)
     graph = connection_graph(rows, threshold, n_jobs)
     clusters = recover_graph(graph, n_components, order=order, random_state=seed)
-    column = _direction if columns == "svd" else _average
-    atoms = unit_rows(np.array([column(rows[one]) for one in clusters.sets]).reshape(-1, rows.shape[1]))
-    best = _distinct(atoms, _clearest(atoms, clusters.sets, rows))[:n_components]
+    atom_of = _direction if atom_update == "svd" else _average
+    atoms = unit_rows(np.array([atom_of(rows[cluster]) for cluster in clusters.sets]).reshape(-1, rows.shape[1]))
+    best = _drop_duplicates(atoms, _rank_by_clarity(atoms, clusters.sets, rows))[:n_components]
     clusters = clusters._replace(sets=[clusters.sets[i] for i in best])
-    return Start(_filled(atoms[best], rows, n_components, rng), clusters, rows, threshold)
+    return Start(_fill_up(atoms[best], rows, n_components, rng), clusters, rows, threshold)
 
 
 def _threshold(rows: np.ndarray, rng: np.random.Generator) -> float:
-    """The size of products beyond which they are hardly by chance."""
+    """Return the size of products beyond which they are hardly chance."""
     pairs = rng.integers(0, len(rows), (2, _PAIRS))
-    pieces = np.array_split(pairs, max(1, -(-_PAIRS * rows.shape[1] // _AT_ONCE)), axis=1)
-    each = np.concatenate([np.einsum("ij,ij->i", rows[one], rows[other]) for one, other in pieces])
-    products = np.abs(each)[pairs[0] != pairs[1]]
+    pieces = np.array_split(pairs, max(1, -(-_PAIRS * rows.shape[1] // _MAX_NUMBERS)), axis=1)
+    products_of_pairs = np.concatenate([np.einsum("ij,ij->i", rows[first], rows[second]) for first, second in pieces])
+    products = np.abs(products_of_pairs)[pairs[0] != pairs[1]]
     return _DEVIATIONS * float(np.median(products)) / _NORMAL_MEDIAN if len(products) else 0.0
 
 
-def _clearest(atoms: np.ndarray, sets: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
-    """Order of the clusters by the share of their rows' squared length that is along the atom."""
+def _rank_by_clarity(atoms: np.ndarray, sets: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """Rank clusters by the share of their rows' squared length along the atom."""
     shares = [
-        float(((rows[one] @ atom) ** 2).sum() / np.einsum("ij,ij->", rows[one], rows[one]))
-        for atom, one in zip(atoms, sets, strict=True)
+        float(((rows[cluster] @ atom) ** 2).sum() / np.einsum("ij,ij->", rows[cluster], rows[cluster]))
+        for atom, cluster in zip(atoms, sets, strict=True)
     ]
     return np.argsort(-np.array(shares), kind="stable").astype(np.int64)
 
 
-def _distinct(atoms: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Those, in their order, that are no earlier one over again: clusters that were found by halves give the same atom."""
-    alike, kept = np.abs(atoms @ atoms.T) > _SAME, np.zeros(len(atoms), dtype=bool)
+def _drop_duplicates(atoms: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the order without duplicates of earlier atoms: two halves of a cluster give the same atom."""
+    are_alike, is_distinct = np.abs(atoms @ atoms.T) > _SAME_ATOM, np.zeros(len(atoms), dtype=bool)
     for i in order:
-        kept[i] = not (alike[i] & kept).any()
-    return order[kept[order]]
+        is_distinct[i] = not (are_alike[i] & is_distinct).any()
+    return order[is_distinct[order]]
 
 
 def _direction(rows: np.ndarray) -> np.ndarray:
-    """Direction of the largest variance about the origin (Algorithm 5.3)."""
+    """Return the direction of the largest variance about the origin (Algorithm 5.3)."""
     return leading_direction(rows, _STEPS)
 
 
 def _average(rows: np.ndarray) -> np.ndarray:
-    """Mean of the rows with one sign of the coefficient (Algorithm 5.2).
+    """Return the mean of the rows with one sign of the coefficient (Algorithm 5.2).
 
-    Signs are those of the products with one row, mended by the rows that agree with it: two rows have the same sign if most
-    other rows have products of the same sign with both.
+    Two rows have the same sign if most other rows have products of the same sign with both; rows are compared with a pivot row.
     """
     signs = np.sign(rows @ rows.T)
     np.fill_diagonal(signs, 1.0)
     pivot = np.abs(signs.sum(axis=1)).argmax()
-    same = signs @ signs[pivot] > 0
-    same = same if 2 * same.sum() >= len(same) else ~same
-    return np.asarray(rows[same].mean(axis=0))
+    has_sign = signs @ signs[pivot] > 0
+    has_sign = has_sign if 2 * has_sign.sum() >= len(has_sign) else ~has_sign
+    return np.asarray(rows[has_sign].mean(axis=0))
 
 
-def _filled(atoms: np.ndarray, rows: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
-    """m atoms: these, then rows drawn without replacement, then random directions."""
-    drawn = rows[rng.permutation(len(rows))[: m - len(atoms)]]
-    more = rng.standard_normal((m - len(atoms) - len(drawn), rows.shape[1]))
-    return np.concatenate([atoms, unit_rows(drawn), unit_rows(more)])
+def _fill_up(atoms: np.ndarray, rows: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
+    """Fill up to m atoms: with rows drawn without replacement, then with random directions."""
+    drawn_rows = rows[rng.permutation(len(rows))[: m - len(atoms)]]
+    random_atoms = rng.standard_normal((m - len(atoms) - len(drawn_rows), rows.shape[1]))
+    return np.concatenate([atoms, unit_rows(drawn_rows), unit_rows(random_atoms)])
 
 
 def _dense(table: Any) -> np.ndarray:

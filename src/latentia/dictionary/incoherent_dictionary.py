@@ -22,70 +22,70 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Choice, Integer, NComponents, OrNone, Seed
-from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks, weighted, weighted_mean
-from ..evidence import Check, PartErrors, Reading
+from ..evidence import Check, ComponentView, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine, Refinement, over, refine
 from ..metrics import atom_coherence, atom_distances
 from ..moments import ColumnSpan, span_without_constants
-from ..passes import Blocks, RowGroups, accumulate, sample_rows
-from ._averages import AVERAGED, averages
-from ._evidence import TOGETHER, Measured, dictionary_checks, others_checks
+from ..passes import Blocks, Folds, accumulate, sample_rows
+from ._averages import AVERAGING_PASSES, average_rows
+from ._evidence import MAX_JOINT_SHARE, Measurements, dictionary_checks, new_row_checks
 from ._sparse_codes import AtomsUpdate, CodeSums, Rounds
-from ._sparsity import better_sparsity
-from ._split import split
+from ._sparsity import suggest_sparsity
+from ._split import split_atoms
 from ._start import Start, start_from
 from .pursuit import Codes, matching_pursuit
 
-_LEAST_DIMENSIONS = 4  # features for every atom that a row may use, where the sparsity is found
-_ROUNDS_EACH = 5
-_ROWS_PER_ATOM = 24  # that splits are looked for in
-_TURNED = 0.75  # distance of directions from others of their plane, about: those of an eighth of a turn
-_EXACT = 1e-12  # share of the rows' squared length that counts as nothing
-_MOST_SWAPS, _ROUNDS_OF_SWAP, _GAIN = 8, 10, 0.9995  # for directions that rows lack, and what is left to be worth it
-_MOST_ATOMS = 1000  # where their number is looked for
-_SHARES = 0.5, 0.8, 0.9, 1.0, 1.1  # of the clusters, that "auto" compares
-_GROWTH = 4  # atoms a row more or fewer that are looked at together
-_MOST_CHANGES = 12
+_MIN_FEATURES_PER_ATOM = 4  # features for every atom that a row may use, where the sparsity is estimated
+_ROUNDS_PER_SPARSITY = 5
+_ROWS_PER_ATOM = 24  # sampled rows per atom, to search for merged atoms
+_DIRECTION_ERROR = 0.75  # error of a direction that is only known within a plane: about an eighth of a turn
+_ZERO_SHARE = 1e-12  # residuals below this share of the rows' squared length are zero
+_MAX_SWAPS, _ROUNDS_OF_SWAP, _GAIN = 8, 10, 0.9995  # a swap must reduce the residual to this share
+_MAX_ATOMS = 1000  # atoms in the search for their number
+_SHARES = 0.5, 0.8, 0.9, 1.0, 1.1  # "auto" compares these multiples of the number of clusters
+_GROWTH = 4  # largest change of the sparsity at a time
+_MAX_CHANGES = 12
 _SAMPLE = 2000
-_ONE_FEATURE = 0.75  # share of an atom in one feature; those of planted dictionaries have up to half
+_ONE_FEATURE = 0.75  # atoms with a larger share in one feature may be noise; planted atoms have up to half
 
 
 class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     """Dictionary learning that starts from the clusters of the connection graph.
 
-    Choose it for rows that are combinations of a few of many atoms, more atoms than features included: the graph finds the
-    atoms, where alternating methods begin with random rows and end where these lead. It needs rows of far fewer than n^1/2
-    atoms each, and some tens of rows for an atom. Where the graph finds too few clusters the other atoms begin as random rows,
-    with a warning; the fit is then what other learners give, in fewer rounds.
+    Choose it for rows that are combinations of a few of many atoms, also for more atoms than features: the graph finds the
+    atoms, where alternating methods start from random rows and depend on them. It needs rows of far fewer than n^1/2 atoms
+    each, and some tens of rows for an atom. Where the graph gives too few clusters, the other atoms start as random rows, with
+    a warning; the answer is then that of other learners, in fewer rounds.
 
-    It can stand where scikit-learn's ``DictionaryLearning`` or ``MiniBatchDictionaryLearning`` stands.
+    It can replace scikit-learn's ``DictionaryLearning`` or ``MiniBatchDictionaryLearning``.
 
     Parameters
     ----------
     n_components : int, "auto" or several, default=100
         Number of atoms m. A range or list tries each value and keeps the one the evidence recommends; so does "auto". See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit. "auto" compares numbers near
-        that of the clusters which the graph finds.
+        that of the clusters of the graph.
     sparsity : int, optional
-        Atoms k that a row may use. By default it is estimated: it begins with the clusters that a row is in; then it
-        is where the next atom takes much less of the median row, or else where few rows want another atom.
+        Atoms k that a row may use. By default it is estimated: first from the number of clusters that a row is in, then from
+        the point where the next atom explains much less of the median row, or else where few rows want another atom.
     init : {"graph", "random"}, default="graph"
-        "random" begins with random rows: the method of optimal directions as others have it.
+        "random" starts from random rows: the standard method of optimal directions.
     atom_update : {"svd", "average"}, default="svd"
-        What a cluster's atom is: the direction of largest variance (Algorithm 5.3), or the mean of the rows with one sign
+        The atom of a cluster: the direction of largest variance (Algorithm 5.3), or the mean of the rows with one sign
         (Algorithm 5.2).
     clique_order : int, default=3
-        Rows of a tuple in the search for clusters. More than 3 (Algorithm 5.4) tell clusters apart where rows use too many
-        atoms for triples.
+        Rows of a tuple in the search for clusters. More than 3 (Algorithm 5.4) separate clusters where rows use too many atoms
+        for triples.
     refine : int or "auto", default="auto"
-        Rounds of the method of optimal directions with matching pursuit: "auto" makes them until the error converges, a number
-        that many, each a pass over the data. 0 keeps to the theorem: averages of all rows, in three passes.
+        Rounds of the method of optimal directions with matching pursuit, each a pass over the data: "auto" continues until the
+        error converges. 0 follows the theorem: averages of all rows, in three passes.
     n_splits : int, default=3
-        Whether fits on two halves of the rows give the expected errors, which costs a fit. With 0 there are none.
+        Whether fits on two halves of the rows give the expected errors, which costs a fit. With 0 there are no errors.
     random_state : int, default=0
         Seed of tuples, rows and halves. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -102,11 +102,11 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     sparsity_ : int
         As given, or as estimated.
     start_ : {"graph", "random"}
-        Where the atoms began: "graph" if clusters gave half of them or more.
+        "graph" if at least half of the atoms started from clusters of the graph.
     noise_ : float
         Standard deviation of the noise of an entry.
     reconstruction_err_ : float
-        Share of the rows' squared length that the codes leave.
+        Share of the rows' squared length in the residuals of their codes.
     refinement_ : ndarray of shape (n_rounds,)
         Log-likelihood of the rows in every round, in nats, at its best variance of the noise.
     n_iter_ : int
@@ -114,7 +114,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     converged_ : bool
         Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     errors_ : ndarray of shape (n_rounds,)
-        Share of the rows' squared length that was left in every round.
+        Share of the rows' squared length in the residuals, in every round.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are distances of atoms to the true ones up to sign
         (0 to 1.41).
@@ -125,14 +125,14 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     -----
     Differences from the thesis:
 
-    1. Two rows are connected if their product exceeds 2.25 times the size that products have by chance; the thesis takes 1/2,
-       with coefficients of size 1 (and means the absolute value, which Definition 5.14 lacks).
+    1. Two rows are connected if their product exceeds 2.25 times its size by chance; the thesis takes 1/2, with coefficients of
+       size 1 (and means the absolute value, which Definition 5.14 lacks).
     2. The graph has 24 rows for an atom, at most 20,000; the other differences of the search are those of
        `latentia.dictionary.clusters.recover_graph`.
-    3. With ``refine=0`` codes of matching pursuit with the atoms of these clusters say which clusters any row is in, and the
-       sign or size of its coefficient. Averages are of all rows, those of one sign turned, and are computed three times, as
-       better atoms assign rows better. "svd" weighs rows by their coefficients: a step of power iteration.
-    4. ``refine`` is not in the thesis. Its rounds begin with the clusters' own directions, and take all rows themselves.
+    3. With ``refine=0`` matching pursuit with the atoms of these clusters assigns any row to clusters, with the sign or size of
+       its coefficient. Averages are over all rows, with the sign of the coefficient, and are computed three times, as better
+       atoms assign rows better. "svd" weights rows by their coefficients: a step of power iteration.
+    4. ``refine`` is not in the thesis. Its rounds start from the directions of the clusters, and use all rows.
     5. The last line of Algorithm 5.2 sums the rows Y; the print says X.
 
     References
@@ -156,7 +156,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         "atom_update": Choice("svd", "average"),
         "clique_order": Integer(3, 8),
     }
-    _nouns, _farthest = ("atom", "atoms", "rows"), float(np.sqrt(2))
+    _nouns, _max_distance = ("atom", "atoms", "rows"), float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", -1.0 - of.TOLERANCE, 1.0 + of.TOLERANCE)]
     usage_: Annotated[np.ndarray, of.shares("K")]
     errors_: Annotated[np.ndarray, of.numbers("R", 0.0)]
@@ -206,7 +206,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
             Rows should have mean zero: subtract that of each patch of an image, or that of each column of a table.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
-            How often each row is there.
+            How often each row occurs.
 
         Returns
         -------
@@ -221,135 +221,148 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         self._check_sizes(blocks)
         return self._fit_in_span(blocks)
 
-    def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
+    def _span_of(self, rows: Any, further_tables: Sequence[Any]) -> ColumnSpan | None:
         return span_without_constants(rows)
 
-    def _widen(self, span: ColumnSpan) -> None:
+    def _expand_columns(self, span: ColumnSpan) -> None:
         self.components_ = span.coefficients(self.components_)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> RowGroups:
-        """There are none: the graph is made of rows."""
-        return dealt
+    def _moments(self, rows: Blocks, folds: Folds) -> Folds:
+        """Return the folds: there are no moments, as the graph is made of rows."""
+        return folds
 
-    def _recover(self, moments: RowGroups, part: Part, whole: Any) -> Start:
-        """Algorithm 5.1: the connection graph of some rows, its clusters, and their directions."""
+    def _recover(self, moments: Folds, subset: Subset, choices: Any) -> Start:
+        """Recover initial atoms (Algorithm 5.1): the connection graph of some rows, its clusters, and their directions."""
         return start_from(
-            part.rows, self.n_components, method=self.init, columns=self.atom_update, order=self.clique_order, seed=self._seed,
-            n_jobs=self.n_jobs,
+            subset.rows, self.n_components, method=self.init, atom_update=self.atom_update, order=self.clique_order,
+            seed=self._seed, n_jobs=self.n_jobs,
         )  # fmt: skip
 
-    def _refine(self, found: Start, moments: RowGroups, part: Part, whole: _Refined | None) -> _Refined:
-        """Averages (Algorithm 5.2) or rounds, the most used atom first; parts use the sparsity found on all rows."""
-        known = self.sparsity or (None if whole is None else whole.sparsity)
-        most = max(1, min(found.atoms.shape[1] // _LEAST_DIMENSIONS, len(found.atoms) - 1))
-        atoms, k, n_passes = found.atoms, known or min(found.sparsity, most), 0
-        if known is None:
-            atoms, k, n_passes = self._with_sparsity(atoms, k, most, part.rows)
+    def _shared_choices(self, recovered: Start, model: _AtomsFit) -> _Choices:
+        return _Choices(model.sparsity)
+
+    def _refine(self, recovered: Start, moments: Folds, subset: Subset, choices: _Choices | None) -> _AtomsFit:
+        """Run averages (Algorithm 5.2) or rounds, the most used atom first; parts use the sparsity of all rows."""
+        given_sparsity = self.sparsity or (None if choices is None else choices.sparsity)
+        max_sparsity = max(1, min(recovered.atoms.shape[1] // _MIN_FEATURES_PER_ATOM, len(recovered.atoms) - 1))
+        atoms, k, n_passes = recovered.atoms, given_sparsity or min(recovered.sparsity, max_sparsity), 0
+        if given_sparsity is None:
+            atoms, k, n_passes = self._estimate_sparsity(atoms, k, max_sparsity, subset.rows)
         elif self.refine == 0:
-            atoms, n_passes = self._begun(atoms, k, part.rows)
-        refined = self._rounds(atoms, k, part.rows, self.refine)
+            atoms, n_passes = self._refine_for_sparsity(atoms, k, subset.rows)
+        refined = self._rounds(atoms, k, subset.rows, self.refine)
         if self.refine == "auto":
-            refined = self._out_of_optimum(refined, part.rows)
+            refined = self._escape_local_optimum(refined, subset.rows)
         return refined.sorted()._replace(n_passes=refined.n_passes + n_passes)
 
     def _cost(self) -> Literal["passes"]:
         return "passes"
 
-    def _distance(self, one: _Refined, other: _Refined, moments: Any) -> np.ndarray:
-        return atom_distances(one.atoms, other.atoms)
+    def _distance(self, first: _AtomsFit, second: _AtomsFit, moments: Any) -> np.ndarray:
+        return atom_distances(first.atoms, second.atoms)
 
-    def _reading(self, fitted: Fitted) -> Reading:
-        """Codes of rows."""
-        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
+    def _component_view(self, fitted: Fitted) -> ComponentView:
+        """Return the codes of rows."""
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
     def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> np.ndarray:
-        """Atoms of one feature too: heavy-tailed features that have nothing to do with each other give such."""
+        """Return True also for atoms of one feature, which independent heavy-tailed features produce."""
         one_feature = (self.components_**2).max(axis=1) > _ONE_FEATURE
         return one_feature | np.asarray(super()._may_be_nothing(fitted, checks))
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, widened by what codes leave and where atoms come together; and a half's atoms on other rows."""
-        measured = _measured(fitted, self.n_jobs)
-        misfit, alike = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
-        parts = fitted.errors(self.n_splits).widened(misfit.bias(np.sqrt(2 - 2 * alike)), self._farthest)
-        together = measured.together()
-        parts = parts.widened(np.where(together > TOGETHER, _TURNED, 0.0), self._farthest)
-        checks = dictionary_checks(measured, parts, misfit, together, _offset(measured.rows))
+        """Compute errors from parts, widened for misfit and joint atoms; and check a half's atoms on other rows."""
+        measured = _measure(fitted, self.n_jobs)
+        misfit, coherence = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
+        errors = fitted.errors(self.n_splits).widen(misfit.bias(np.sqrt(2 - 2 * coherence)), self._max_distance)
+        joint_shares = measured.joint_shares()
+        errors = errors.widen(np.where(joint_shares > MAX_JOINT_SHARE, _DIRECTION_ERROR, 0.0), self._max_distance)
+        checks = dictionary_checks(measured, errors, misfit, joint_shares, _measure_offset(measured.rows))
         if self.n_splits:
-            dealt: RowGroups = fitted.moments
-            learned, others = (_some(fitted.rows.group(half, dealt)) for half in dealt.splits[0])
-            half: _Refined = fitted.model_of(dealt.splits[0][0])
-            checks += others_checks(learned, others, half.atoms, half.sparsity, half.sums)
-        return checks, parts
+            folds: Folds = fitted.moments
+            learned, new_rows = (_sample_dense_rows(fitted.rows.group(half, folds)) for half in folds.splits[0])
+            half: _AtomsFit = fitted.model_of(folds.splits[0][0])
+            checks += new_row_checks(learned, new_rows, half.atoms, half.sparsity, half.sums)
+        return checks, errors
 
-    def _out_of_optimum(self, found: _Refined, blocks: Blocks) -> _Refined:
-        """Make room for directions that rows lack, then split atoms that stand for two, as long as less is left in the end."""
-        rows = _dense(sample_rows(blocks, _ROWS_PER_ATOM * len(found.atoms))[0])
-        for way in ("lacking", "split"):
-            for _ in range(_MOST_SWAPS):
-                if found.sums.relative_error <= _EXACT:
-                    return found
-                if way == "lacking":
-                    swapped = found.sums.swapped(found.atoms)
+    def _escape_local_optimum(self, refined: _AtomsFit, blocks: Blocks) -> _AtomsFit:
+        """Swap weak atoms for missing directions, then split merged atoms, as long as residuals shrink."""
+        rows = _dense(sample_rows(blocks, _ROWS_PER_ATOM * len(refined.atoms))[0])
+        for kind in ("lacking", "split"):
+            for _ in range(_MAX_SWAPS):
+                if refined.sums.relative_error <= _ZERO_SHARE:
+                    return refined
+                if kind == "lacking":
+                    swap_weak_atoms = refined.sums.swap_weak_atoms(refined.atoms)
                 else:
-                    codes = matching_pursuit(rows, found.atoms, found.sparsity, n_jobs=self.n_jobs)
-                    swapped = split(found.atoms, found.sums, rows, codes)
-                tried = None if swapped is None else self._rounds(swapped, found.sparsity, blocks, _ROUNDS_OF_SWAP)
-                if tried is None:
+                    codes = matching_pursuit(rows, refined.atoms, refined.sparsity, n_jobs=self.n_jobs)
+                    swap_weak_atoms = split_atoms(refined.atoms, refined.sums, rows, codes)
+                trial = (
+                    None
+                    if swap_weak_atoms is None
+                    else self._rounds(swap_weak_atoms, refined.sparsity, blocks, _ROUNDS_OF_SWAP)
+                )
+                if trial is None:
                     break
-                found = found._replace(n_passes=found.n_passes + tried.n_passes)
-                if tried.sums.left > _GAIN * found.sums.left:
+                refined = refined._replace(n_passes=refined.n_passes + trial.n_passes)
+                if trial.sums.residual > _GAIN * refined.sums.residual:
                     break
-                found = tried.after(found)
-        return found
+                refined = trial.append_history(refined)
+        return refined
 
-    def _rounds(self, atoms: np.ndarray, k: int, blocks: Blocks, steps: Refine) -> _Refined:
-        """Rounds, and a pass with the atoms that they end with."""
+    def _rounds(self, atoms: np.ndarray, k: int, blocks: Blocks, steps: Refine) -> _AtomsFit:
+        """Run rounds, and a final pass with the atoms that they end with."""
         rounds = Rounds()
-        refinement = refine(AtomsUpdate(atoms, k, rounds, self._seed), self._over(blocks), steps, until=rounds.settled)
+        refinement = refine(
+            AtomsUpdate(atoms, k, rounds, self._seed), self._pass_over(blocks), steps, until=rounds.converged
+        )
         last = AtomsUpdate(refinement.values[0], k, rounds, self._seed)
         sums: CodeSums = accumulate(blocks, last, self.n_jobs)
-        return _Refined(last.atoms, k, sums, refinement, rounds.errors, len(rounds.errors) + 1)
+        return _AtomsFit(last.atoms, k, sums, refinement, rounds.errors, len(rounds.errors) + 1)
 
-    def _with_sparsity(self, atoms: np.ndarray, k: int, most: int, blocks: Blocks) -> tuple[np.ndarray, int, int]:
-        """Atoms, sparsity and number of passes: a few for each sparsity, until the codes suggest the one they have."""
-        rows, n_passes = _some(blocks), 0
-        for _ in range(_MOST_CHANGES):
-            atoms, more = self._begun(atoms, k, blocks)
-            n_passes += more
-            codes = matching_pursuit(rows, atoms, min(k + _GROWTH, most) + 1, n_jobs=self.n_jobs)
-            better = min(better_sparsity(codes, *atoms.shape), most)
-            if better == k:
+    def _estimate_sparsity(
+        self, atoms: np.ndarray, k: int, max_sparsity: int, blocks: Blocks
+    ) -> tuple[np.ndarray, int, int]:
+        """Refine atoms until their codes suggest the current sparsity; return atoms, sparsity and number of passes."""
+        rows, n_passes = _sample_dense_rows(blocks), 0
+        for _ in range(_MAX_CHANGES):
+            atoms, n_more = self._refine_for_sparsity(atoms, k, blocks)
+            n_passes += n_more
+            codes = matching_pursuit(rows, atoms, min(k + _GROWTH, max_sparsity) + 1, n_jobs=self.n_jobs)
+            suggested = min(suggest_sparsity(codes, *atoms.shape), max_sparsity)
+            if suggested == k:
                 break
-            k = better
+            k = suggested
         return atoms, k, n_passes
 
-    def _begun(self, atoms: np.ndarray, k: int, blocks: Blocks) -> tuple[np.ndarray, int]:
-        """Averages over all rows where the theorem is asked for, else the atoms of a few rounds; and the number of passes."""
+    def _refine_for_sparsity(self, atoms: np.ndarray, k: int, blocks: Blocks) -> tuple[np.ndarray, int]:
+        """Return averages over all rows with ``refine=0``, otherwise the atoms of a few rounds; and the number of passes."""
         if self.refine == 0:
-            return averages(blocks, atoms, k, self.atom_update, self.n_jobs), AVERAGED
-        (atoms,) = refine(AtomsUpdate(atoms, k, Rounds(), self._seed), self._over(blocks), _ROUNDS_EACH).values
-        return atoms, _ROUNDS_EACH
+            return average_rows(blocks, atoms, k, self.atom_update, self.n_jobs), AVERAGING_PASSES
+        (atoms,) = refine(
+            AtomsUpdate(atoms, k, Rounds(), self._seed), self._pass_over(blocks), _ROUNDS_PER_SPARSITY
+        ).values
+        return atoms, _ROUNDS_PER_SPARSITY
 
-    def _over(self, blocks: Blocks) -> Any:
+    def _pass_over(self, blocks: Blocks) -> Any:
         return over(blocks, self.n_jobs, self.verbose)
 
-    def _keep(self, fitted: Fitted) -> None:
-        """Set what is learned, and warn where the graph gave too little."""
-        model: _Refined = fitted.model
-        start: Start = fitted.found
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        """Set fitted attributes, and warn if the graph gave too few atoms."""
+        model: _AtomsFit = fitted.model
+        start: Start = fitted.recovered
         atoms, sums = model.atoms, model.sums
         signs = np.sign(np.take_along_axis(atoms, np.abs(atoms).argmax(axis=1)[:, None], axis=1))
         self.components_ = atoms * np.where(signs == 0, 1.0, signs)
         self.usage_, self.sparsity_ = sums.uses / max(sums.n_rows, 1), model.sparsity
-        self.start_ = "graph" if start.of_graph else "random"
+        self.start_ = "graph" if start.is_from_graph else "random"
         self.noise_, self.reconstruction_err_ = model.noise, sums.relative_error
         self.errors_ = np.array(model.errors)
-        self._keep_refinement(model.refinement)
+        self._set_refinement_attributes(model.refinement)
         self.n_passes_, self._n_features_out = model.n_passes, len(atoms)
-        if self.init == "graph" and not start.of_graph and self.n_components > 1:
+        if self.init == "graph" and not start.is_from_graph and self.n_components > 1:
             warn(
-                f"The connection graph gave {start.n_clusters} of the {len(atoms)} atoms, and the others began as random rows: "
+                f"The connection graph gave {start.n_clusters} of the {len(atoms)} atoms; the others started as random rows: "
                 "rows use too many atoms, or there is too much noise, for its guarantee. See evidence_.",
                 EvidenceWarning,
             )
@@ -360,19 +373,19 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
                 f"{blocks.n_rows} rows support at most {blocks.n_rows} atoms.",
                 at_most=blocks.n_rows, parameter="n_components", value=self.n_components,
             )  # fmt: skip
-        most = min(self.n_components, self.n_features_in_)
-        if self.sparsity is not None and self.sparsity > most:
+        max_sparsity = min(self.n_components, self.n_features_in_)
+        if self.sparsity is not None and self.sparsity > max_sparsity:
             raise LatentiaError(
-                f"{self.n_components} atoms of {self.n_features_in_} features allow a sparsity of at most {most}.",
+                f"{self.n_components} atoms of {self.n_features_in_} features allow a sparsity of at most {max_sparsity}.",
                 parameter="sparsity", value=self.sparsity,
             )  # fmt: skip
 
     def _candidates(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Sequence[int] | None:
-        """Numbers near that of the clusters which a generous search finds."""
+        """Return numbers of atoms near the number of clusters from a generous search."""
         blocks = weighted(table_blocks(copy(self), X, reset=True), sample_weight)
-        rows = min(blocks.n_rows, _MOST_ATOMS)
+        rows = min(blocks.n_rows, _MAX_ATOMS)
         start = start_from(
-            blocks, rows, method="graph", columns="svd", order=self.clique_order, seed=0, n_jobs=self.n_jobs
+            blocks, rows, method="graph", atom_update="svd", order=self.clique_order, seed=0, n_jobs=self.n_jobs
         )
         n = start.n_clusters
         return sorted({max(2, round(share * n)) for share in _SHARES}) if n > 1 else None
@@ -380,8 +393,8 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     def _shares(self) -> np.ndarray | None:
         return self.usage_ / max(float(self.usage_.sum()), np.finfo(float).tiny)
 
-    def _distances(self, other: IncoherentDictionary) -> np.ndarray:
-        return atom_distances(self.components_, other.components_)
+    def _distances(self, reference: IncoherentDictionary) -> np.ndarray:
+        return atom_distances(self.components_, reference.components_)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -422,13 +435,15 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """
         codes = number_table(X)
         if codes.shape[1] != len(self.components_):
-            raise LatentiaError(f"Codes have {codes.shape[1]} columns, and there are {len(self.components_)} atoms.")
+            raise LatentiaError(
+                f"Codes have {codes.shape[1]} columns; expected {len(self.components_)}, one for each atom."
+            )
         rows = np.asarray(codes @ self.components_)
         return rows if "_span" not in vars(self) else rows + self._span.offset
 
     @fitted
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
-        """Return minus the mean squared length that the codes leave of a row; higher is better.
+        """Return minus the mean squared length of the residual of a row; higher is better.
 
         Parameters
         ----------
@@ -443,8 +458,8 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         float
         """
         blocks = table_blocks(self, X, reset=False)
-        left = np.concatenate([self._codes(block[0]).left[:, -1] for block in blocks])
-        return -weighted_mean(left, sample_weight)
+        residuals = np.concatenate([self._codes(block[0]).residuals[:, -1] for block in blocks])
+        return -weighted_mean(residuals, sample_weight)
 
     def _codes(self, rows: Any) -> Codes:
         rows, atoms, span = _dense(rows), self.components_, vars(self).get("_span")
@@ -458,8 +473,14 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return tags
 
 
-class _Refined(NamedTuple):
-    """Atoms, the atoms a row may use, the sums of a pass with them, and how they came about."""
+class _Choices(NamedTuple):
+    """Sparsity of the full fit, which subsets take over."""
+
+    sparsity: int
+
+
+class _AtomsFit(NamedTuple):
+    """Refined atoms, the sparsity, the sums of a pass with the atoms, and the history of the refinement."""
 
     atoms: np.ndarray
     sparsity: int
@@ -471,35 +492,37 @@ class _Refined(NamedTuple):
     @property
     def noise(self) -> float:
         """Standard deviation of the noise of an entry."""
-        free = max(self.sums.n_rows, 1) * max(self.atoms.shape[1] - self.sparsity, 1)
-        return float(np.sqrt(self.sums.left / free))
+        degrees_of_freedom = max(self.sums.n_rows, 1) * max(self.atoms.shape[1] - self.sparsity, 1)
+        return float(np.sqrt(self.sums.residual / degrees_of_freedom))
 
-    def after(self, first: _Refined) -> _Refined:
-        """The same, with the rounds before."""
+    def append_history(self, first: _AtomsFit) -> _AtomsFit:
+        """Return this answer with the history of earlier rounds before its own."""
         history = np.concatenate([first.refinement.log_likelihood, self.refinement.log_likelihood])
         refinement = replace(self.refinement, log_likelihood=history)
         return self._replace(refinement=refinement, errors=first.errors + self.errors, n_passes=first.n_passes)
 
-    def sorted(self) -> _Refined:
-        """The same, the most used atom first."""
+    def sorted(self) -> _AtomsFit:
+        """Return the answer with the most used atom first."""
         order = np.argsort(-self.sums.uses, kind="stable")
-        return self._replace(atoms=self.atoms[order], sums=self.sums.in_order(order))
+        return self._replace(atoms=self.atoms[order], sums=self.sums.reorder(order))
 
 
-def _measured(fitted: Fitted, n_jobs: int | None) -> Measured:
-    model: _Refined = fitted.model
-    rows = _some(fitted.rows)
+def _measure(fitted: Fitted, n_jobs: int | None) -> Measurements:
+    model: _AtomsFit = fitted.model
+    rows = _sample_dense_rows(fitted.rows)
     codes = matching_pursuit(rows, model.atoms, model.sparsity + 1, n_jobs=n_jobs)
-    return Measured(model.atoms, model.sparsity, model.sums, fitted.found, rows, codes, model.errors, model.noise)
+    return Measurements(
+        model.atoms, model.sparsity, model.sums, fitted.recovered, rows, codes, model.errors, model.noise
+    )
 
 
-def _some(blocks: Blocks) -> np.ndarray:
-    """Some of the rows."""
+def _sample_dense_rows(blocks: Blocks) -> np.ndarray:
+    """Return a dense sample of the rows."""
     return _dense(sample_rows(blocks, _SAMPLE)[0])
 
 
-def _offset(rows: np.ndarray) -> float:
-    """Share of the rows' squared length that their mean has, beyond that which it has by chance."""
+def _measure_offset(rows: np.ndarray) -> float:
+    """Return the share of the rows' squared length in their mean, beyond chance."""
     energy = float(np.einsum("ij,ij->", rows, rows)) / max(len(rows), 1)
     mean = rows.mean(axis=0)
     return max(float(mean @ mean) / energy - 1 / len(rows), 0.0) if energy > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Covariates and outcomes of memberships: designs by formula, errors by cluster, and what they are reported as."""
+"""Regression of memberships on covariates, and of outcomes on memberships: designs by formula, errors by cluster."""
 
 from .estimates import Estimates, Memberships, least_squares, outcomes
 from .results import Effects

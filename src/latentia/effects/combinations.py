@@ -1,4 +1,4 @@
-"""Sums, contrasts and ratios of components, of which effects and outcomes are estimated as of single ones."""
+"""Sums, contrasts and ratios of components, for effects and outcomes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .estimates import Estimates
 
 @dataclass(frozen=True)
 class Combinations:
-    """Sums of components with weights, or ratios of two of these.
+    """Weighted sums of components, or ratios of two such sums.
 
     Attributes
     ----------
     names : list of str
-        Of the J combinations.
+        Names of the J combinations.
     top, bottom : ndarray of shape (J, K)
-        Weights; those of ``bottom`` are zero where a combination is no ratio.
+        Weights; zero in ``bottom`` for combinations that are not ratios.
     """
 
     names: list[str]
@@ -30,55 +30,59 @@ class Combinations:
     bottom: np.ndarray
 
     @classmethod
-    def of(cls, wanted: Mapping[str, Any], k: int) -> Combinations:
-        """What a dict asks for, of K components."""
-        if not isinstance(wanted, Mapping) or not wanted:
+    def from_request(cls, request: Mapping[str, Any], k: int) -> Combinations:
+        """Build combinations of K components from a dict."""
+        if not isinstance(request, Mapping) or not request:
             raise LatentiaError(
-                "a dict of names is needed, such as {'a and b': [0, 3]}.", parameter="components", value=wanted
+                "expected a dict of names, such as {'a and b': [0, 3]}.", parameter="components", value=request
             )
-        pairs = [(one if _is_ratio(one) else (one, {})) for one in wanted.values()]
-        top, bottom = ([_weights(one, k) for one in side] for side in zip(*pairs, strict=True))
-        empty = [name for name, one in zip(wanted, top, strict=True) if not one.any()]
+        pairs = [(item if _is_ratio(item) else (item, {})) for item in request.values()]
+        top, bottom = ([_weights(item, k) for item in side] for side in zip(*pairs, strict=True))
+        empty = [name for name, item in zip(request, top, strict=True) if not item.any()]
         if empty:
-            raise LatentiaError(f"{empty[0]!r} names no component.", parameter="components", value=dict(wanted))
-        return cls([str(name) for name in wanted], np.array(top), np.array(bottom))
+            raise LatentiaError(f"{empty[0]!r} names no component.", parameter="components", value=dict(request))
+        return cls([str(name) for name in request], np.array(top), np.array(bottom))
 
     @property
     def is_ratio(self) -> np.ndarray:
-        """Which of them are, bool, shape (J,)."""
+        """Mask of the ratios, shape (J,)."""
         return np.asarray(self.bottom.any(axis=1))
 
-    def of_values(self, value: np.ndarray) -> np.ndarray:
-        """The combinations of plain numbers (P, K), shape (P, J)."""
-        below = np.where(self.is_ratio, value @ self.bottom.T, 1.0)
-        return np.asarray(value @ self.top.T / np.where(below == 0, np.nan, below))
+    def combine_values(self, value: np.ndarray) -> np.ndarray:
+        """Combine plain numbers (P, K), shape (P, J)."""
+        denominator = np.where(self.is_ratio, value @ self.bottom.T, 1.0)
+        return np.asarray(value @ self.top.T / np.where(denominator == 0, np.nan, denominator))
 
-    def estimated(self, estimate: Callable[[np.ndarray], Estimates]) -> Estimates:
-        """Estimates of the combinations, given those of sums with weights (J, K); of ratios by the delta method.
+    def estimate(self, estimate: Callable[[np.ndarray], Estimates]) -> Estimates:
+        """Estimate the combinations from estimates of sums with weights (J, K); ratios by the delta method.
 
-        The ratio r = a / b of two sums is off by (a's error - r b's error) / b, which is the error of a sum.
+        The error of the ratio r = a / b of two sums is (a's error - r b's error) / b, the error of a sum.
         """
-        found = estimate(self.top)
-        value, error, freedom = (np.array(one) for one in (found.value, found.error, found.freedom))
+        sums = estimate(self.top)
+        value, error, freedom = (np.array(array) for array in (sums.value, sums.error, sums.freedom))
         for j in np.flatnonzero(self.is_ratio):
-            below = estimate(self.bottom[j : j + 1]).value[:, 0]
-            below[below == 0] = np.nan
-            ratio = value[:, j] / below
-            moved = estimate((self.top[j] - ratio[:, None] * self.bottom[j]) / below[:, None])
-            value[:, j], error[:, j], freedom[:, j] = ratio, np.diag(moved.error), np.diag(moved.freedom)
+            denominator = estimate(self.bottom[j : j + 1]).value[:, 0]
+            denominator[denominator == 0] = np.nan
+            ratio = value[:, j] / denominator
+            linearised = estimate((self.top[j] - ratio[:, None] * self.bottom[j]) / denominator[:, None])
+            value[:, j], error[:, j], freedom[:, j] = ratio, np.diag(linearised.error), np.diag(linearised.freedom)
         return Estimates(value, error, freedom)
 
 
-def _is_ratio(one: Any) -> bool:
-    return isinstance(one, tuple) and len(one) == 2 and not any(isinstance(side, Integral) for side in one)
+def _is_ratio(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and not any(isinstance(side, Integral) for side in item)
 
 
-def _weights(one: Any, k: int) -> np.ndarray:
-    """Of components by number: of one, of several, each with weight one, or of a dict of weights."""
-    given = one if isinstance(one, Mapping) else dict.fromkeys(one if isinstance(one, Sequence) else [one], 1.0)
-    found = np.zeros(k)
-    for number, weight in given.items():
+def _weights(item: Any, k: int) -> np.ndarray:
+    """Return weights of components: of a number, of several numbers with weight one, or of a dict of weights."""
+    weights_by_number = (
+        item if isinstance(item, Mapping) else dict.fromkeys(item if isinstance(item, Sequence) else [item], 1.0)
+    )
+    weights = np.zeros(k)
+    for number, weight in weights_by_number.items():
         if not isinstance(number, Integral) or not 0 <= int(number) < k:
-            raise LatentiaError(f"components are numbered from 0 to {k - 1}.", parameter="components", value=one)
-        found[int(number)] = weight
-    return found
+            raise LatentiaError(
+                f"expected numbers of components from 0 to {k - 1}.", parameter="components", value=item
+            )
+        weights[int(number)] = weight
+    return weights

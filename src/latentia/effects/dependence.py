@@ -1,4 +1,4 @@
-"""Columns of a table whose groups of rows have alike residuals: clusters that nobody named."""
+"""Search for columns whose groups of rows have correlated residuals: clusters that were not specified."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from ..exceptions import EvidenceWarning, warn, write_parameter
 from .estimates import column_sizes
 
-_LEAST = 0.1  # correlation of the residuals of two rows of a group: ten clusters of .3 show less in one case of twenty
-_DEVIATIONS = 4.0  # standard errors of it in rows that are independent
+_MIN_CORRELATION = 0.1  # smallest correlation to report: ten clusters of correlation .3 show less in one case of twenty
+_DEVIATIONS = 4.0  # the same in standard errors for independent rows
 
 
 class AlikeRows(NamedTuple):
-    """A column, the number of its groups, and the correlation of the residuals of two rows of a group, the largest of all."""
+    """Column with correlated groups: number of groups, and largest correlation of the residuals of two rows of a group."""
 
     column: str
     n_groups: int
@@ -24,19 +24,19 @@ class AlikeRows(NamedTuple):
 
 
 def warn_of_clusters(design: np.ndarray, shares: np.ndarray, columns: Mapping[Any, Any], rows: np.ndarray) -> None:
-    """Warn where the rows that are used depend on each other within groups of a column, and would be taken as independent."""
+    """Warn if used rows depend on each other within groups of a column, although they are treated as independent."""
     x = design[rows]
     x = x / column_sizes(x)
     residuals = shares[rows] - x @ np.linalg.lstsq(x, shares[rows], rcond=None)[0]
-    tried = [_alike(str(name), residuals, groups) for name, groups in _groups_of(columns, rows)]
-    alike = [column for column in tried if column is not None]
-    if not alike:
+    tests = [_test_groups(str(name), residuals, groups) for name, groups in _groups_of(columns, rows)]
+    dependent = [column for column in tests if column is not None]
+    if not dependent:
         return
-    coarsest = min(alike, key=lambda column: column.n_groups)
-    named = ", ".join(f"{column!r} ({n} groups, correlation {r:.2f})" for column, n, r in alike)
+    coarsest = min(dependent, key=lambda column: column.n_groups)
+    descriptions = ", ".join(f"{column!r} ({n} groups, correlation {r:.2f})" for column, n, r in dependent)
     warn(
-        f"Rows of one group have alike residuals, in the column {named}: intervals that take rows as independent are too "
-        f"narrow. Name what rows depend on each other within, as in {write_parameter('cluster', coarsest.column)}.",
+        f"Rows of one group have correlated residuals, in the column {descriptions}: intervals for independent rows are too "
+        f"narrow. Name the groups of dependent rows, as in {write_parameter('cluster', coarsest.column)}.",
         EvidenceWarning,
     )
 
@@ -46,12 +46,12 @@ def _groups_of(columns: Mapping[Any, Any], rows: np.ndarray) -> Iterator[tuple[A
     import pandas as pd
 
     for name, column in columns.items():
-        with contextlib.suppress(TypeError):  # Cells that cannot be compared make no groups.
+        with contextlib.suppress(TypeError):  # cells that cannot be compared form no groups
             yield name, pd.factorize(np.asarray(column)[rows])[0]
 
 
-def _alike(column: str, residuals: np.ndarray, groups: np.ndarray) -> AlikeRows | None:
-    """Return a column whose groups have alike residuals; None for others."""
+def _test_groups(column: str, residuals: np.ndarray, groups: np.ndarray) -> AlikeRows | None:
+    """Return a column if its groups have correlated residuals; otherwise None."""
     residuals, groups = residuals[groups >= 0], groups[groups >= 0]
     n = int(groups.max(initial=-1)) + 1
     if not 2 <= n < len(groups):
@@ -62,5 +62,5 @@ def _alike(column: str, residuals: np.ndarray, groups: np.ndarray) -> AlikeRows 
     sums = np.stack([np.bincount(groups, values, n) for values in residuals.T])
     products = ((sums**2).sum(axis=1) - (residuals**2).sum(axis=0)) / max(pairs, 1.0)
     correlation = float((products / variance).max())
-    clear = correlation >= max(_LEAST, _DEVIATIONS * np.sqrt(2 / max(pairs, 1.0)))
-    return AlikeRows(column, n, correlation) if clear else None
+    is_clear = correlation >= max(_MIN_CORRELATION, _DEVIATIONS * np.sqrt(2 / max(pairs, 1.0)))
+    return AlikeRows(column, n, correlation) if is_clear else None

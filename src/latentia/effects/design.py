@@ -1,4 +1,4 @@
-"""Tables of covariates: a design matrix by a formula, and the clusters of rows."""
+"""Design matrices of covariates by a formula, and clusters of rows."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from scipy.linalg import qr
 from .._entries import is_missing
 from .._frames import check_names_differ
 from ..exceptions import LatentiaError
-from ..passes.tables import unmasked
+from ..passes.tables import fill_masked
 from .estimates import column_sizes
 from .formulas import CONTEXT, MAX_COLUMNS, CheckedFormula, describe_error
 
 _MAX_CELLS = 1 << 27
-_EXTRA = 1e-9  # length of a column, of one, that is left of it beside the others
+_MIN_RESIDUAL = 1e-9  # columns with a smaller residual, relative to length one, are redundant
 
 
 @dataclass(frozen=True)
 class Design:
-    """Columns that a formula makes of a table.
+    """Design matrix of a formula and a table.
 
     Attributes
     ----------
     matrix : ndarray of shape (n_rows, P)
-        NaN in rows that lack an entry which the formula needs.
+        Design matrix; NaN in rows with a missing entry.
     terms : list of str
         Names of the P columns.
     references : dict of str
-        Of each column of categories that enters as differences from one level: that level.
+        Reference level of each categorical column that enters as differences from one level.
     """
 
     matrix: np.ndarray
@@ -40,13 +40,13 @@ class Design:
     references: dict[str, str] = field(default_factory=dict)
 
     @property
-    def known(self) -> np.ndarray:
-        """Rows that have all entries, bool, shape (n_rows,)."""
+    def is_known(self) -> np.ndarray:
+        """Mask of complete rows, shape (n_rows,)."""
         return np.asarray(np.isfinite(self.matrix).all(axis=1))
 
 
 def design_of(formula: str, data: Any, n_rows: int) -> Design:
-    """Columns that a formula makes of a table: see `latentia.effects`.
+    """Build the design matrix of a formula and a table: see `latentia.effects`.
 
     Parameters
     ----------
@@ -61,59 +61,61 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
     LatentiaError
         If the formula has more than names, numbers and known functions, or does not fit the table.
     """
-    checked = CheckedFormula(formula)
+    parsed_formula = CheckedFormula(formula)
     import pandas as pd
 
     table = columns_by_name(data, n_rows)
-    checked.check_columns(list(map(str, table)))
+    parsed_formula.check_columns(list(map(str, table)))
     cells = {
-        str(name): _cells(name, column, checked.categories)
+        str(name): _cells(name, column, parsed_formula.categories)
         for name, column in table.items()
-        if str(name) in checked.columns
+        if str(name) in parsed_formula.columns
     }
     levels = {
-        name: len(set(_present(column)))
+        name: len(set(_present_texts(column)))
         for name, column in cells.items()
-        if _is_text(column) or name in checked.categories
+        if _is_text(column) or name in parsed_formula.categories
     }
-    n_columns = checked.max_columns(levels)
+    n_columns = parsed_formula.max_columns(levels)
     if n_columns > MAX_COLUMNS or n_columns * n_rows > _MAX_CELLS:
         raise LatentiaError(
-            f"It makes up to {n_columns} columns of {n_rows} rows, which is too much. Leave out products of columns with many "
+            f"It gives up to {n_columns} columns of {n_rows} rows, which is too many. Leave out products of columns with many "
             "levels.",
             parameter="formula", value=formula,
         )  # fmt: skip
     try:
         frame = pd.DataFrame(cells, index=range(n_rows))
-        with np.errstate(all="ignore"):  # Rows without a finite entry are left out.
-            found = checked.parsed.get_model_matrix(frame, context=CONTEXT, na_action="drop", output="pandas")
-        matrix = np.full((n_rows, found.shape[1]), np.nan)
-        matrix[found.index] = found.to_numpy(dtype=float)
-    except Exception as error:  # of the many that a formula may raise, each says what it is about
+        with np.errstate(all="ignore"):  # incomplete rows are left out
+            design_matrix = parsed_formula.parsed.get_model_matrix(
+                frame, context=CONTEXT, na_action="drop", output="pandas"
+            )
+        matrix = np.full((n_rows, design_matrix.shape[1]), np.nan)
+        matrix[design_matrix.index] = design_matrix.to_numpy(dtype=float)
+    except Exception as error:  # formulas raise many kinds of errors, each with a clear message
         columns = ", ".join(map(str, table))
         raise LatentiaError(
             f"It cannot be used on the columns {columns}: {describe_error(error)}",
             parameter="formula",
             value=formula,
         ) from error
-    if not found.shape[1]:
+    if not design_matrix.shape[1]:
         raise LatentiaError("It has no terms. Use '~ 1' for the mean.", parameter="formula", value=formula)
-    return Design(matrix, [str(term) for term in found.columns], _references(found))
+    return Design(matrix, [str(term) for term in design_matrix.columns], _references(design_matrix))
 
 
-def _references(found: Any) -> dict[str, str]:
-    """Return the level of each column of categories that the others are compared with, from a matrix of formulaic."""
+def _references(design_matrix: Any) -> dict[str, str]:
+    """Return the reference level of each categorical column, from a matrix of formulaic."""
     references = {}
-    for factor, contrasts in found.model_spec.factor_contrasts.items():
-        if any(str(term).startswith(f"{factor}[T.") for term in found.columns):
+    for factor, contrasts in design_matrix.model_spec.factor_contrasts.items():
+        if any(str(term).startswith(f"{factor}[T.") for term in design_matrix.columns):
             references[str(factor)] = str(contrasts.contrasts.get_drop_field(contrasts.levels, reduced_rank=False))
     return references
 
 
 def columns_of(table: Any, n_rows: int) -> Design:
-    """Return the columns of a table, centred: numbers as they are, others as indicators of their levels but the first."""
+    """Return the centred columns of a table: numbers unchanged, others as indicators of all levels but the first."""
     if not isinstance(table, Mapping) and not hasattr(table, "columns"):
-        table = _unnamed(table)
+        table = _name_columns(table)
     columns, terms = [], []
     for name, column in columns_by_name(table, n_rows).items():
         cells = _cells(name, column)
@@ -122,7 +124,9 @@ def columns_of(table: Any, n_rows: int) -> Design:
             terms.append(str(name))
             continue
         categories = getattr(getattr(cells, "cat", None), "categories", None)
-        levels = sorted({str(cell) for cell in _present(cells)}) if categories is None else list(map(str, categories))
+        levels = (
+            sorted({str(cell) for cell in _present_texts(cells)}) if categories is None else list(map(str, categories))
+        )
         if len(columns) + len(levels) > n_rows:
             raise LatentiaError(
                 f"Column {name!r} has {len(levels)} levels, which is too many for {n_rows} rows: leave it out."
@@ -132,14 +136,14 @@ def columns_of(table: Any, n_rows: int) -> Design:
             columns.append(np.array([np.nan if text is None else float(text == level) for text in texts]))
             terms.append(f"{name}[T.{level}]")
     matrix = np.column_stack([*columns, np.zeros((n_rows, 0))])
-    known = np.isfinite(matrix).all(axis=1)
-    return Design(matrix - matrix[known].mean(axis=0) if known.any() else matrix, terms)
+    is_complete = np.isfinite(matrix).all(axis=1)
+    return Design(matrix - matrix[is_complete].mean(axis=0) if is_complete.any() else matrix, terms)
 
 
-def _unnamed(table: Any) -> dict[str, np.ndarray]:
-    """Return the columns of an array by made-up names."""
+def _name_columns(table: Any) -> dict[str, np.ndarray]:
+    """Name the columns of an array x0, x1, ..."""
     try:
-        values = np.asarray(unmasked(table), dtype=float)
+        values = np.asarray(fill_masked(table), dtype=float)
         values = values[:, None] if values.ndim == 1 else values
         n_columns = values.shape[1] if values.ndim == 2 else None
     except (TypeError, ValueError):
@@ -153,7 +157,7 @@ def _unnamed(table: Any) -> dict[str, np.ndarray]:
 
 
 def clusters_of(cluster: Any, data: Any, n_rows: int, parameter: str = "data") -> np.ndarray:
-    """Number of the cluster of every row, shape (n_rows,), -1 where it has none; without clusters each row is its own."""
+    """Return the number of the cluster of every row, shape (n_rows,), -1 for none; by default each row is a cluster."""
     if cluster is None:
         return np.arange(n_rows)
     if isinstance(cluster, str):
@@ -172,32 +176,32 @@ def clusters_of(cluster: Any, data: Any, n_rows: int, parameter: str = "data") -
         )
     values = [None if is_missing(value) or value == "" else str(value) for value in list(cluster)]
     if len(values) != n_rows:
-        raise LatentiaError(f"cluster has {len(values)} entries and X has {n_rows} rows: they must agree.")
-    place = {value: i for i, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
-    return np.array([-1 if value is None else place[value] for value in values])
+        raise LatentiaError(f"cluster has {len(values)} entries; expected {n_rows}, one for each row of X.")
+    numbers = {value: i for i, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
+    return np.array([-1 if value is None else numbers[value] for value in values])
 
 
 def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndarray) -> None:
-    """Raise where columns depend on each other, or outnumber the rows, and where all rows are one cluster."""
+    """Raise if columns are collinear or outnumber the rows, or if all rows are one cluster."""
     n, p = matrix.shape
     if n <= p:
-        raise LatentiaError(f"{n} rows have all entries, which is too few for {p} terms.")
+        raise LatentiaError(f"{n} rows are complete, which is too few for {p} terms.")
     if len(np.unique(cluster)) < 2:
-        raise LatentiaError(f"The {n} rows that have all entries are one cluster, and two or more are needed.")
+        raise LatentiaError(f"The {n} complete rows are one cluster; expected at least two.")
     matrix = matrix / column_sizes(matrix)
     scaled = matrix / np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
     _, r, order = qr(scaled, mode="economic", pivoting=True)
-    extra = [terms[i] for i in order[np.abs(np.diag(r)) < _EXTRA]]
-    if extra:
-        follow, them = ("follows", "it") if len(extra) == 1 else ("follow", "them")
+    redundant = [terms[i] for i in order[np.abs(np.diag(r)) < _MIN_RESIDUAL]]
+    if redundant:
+        verb, pronoun = ("follows", "it") if len(redundant) == 1 else ("follow", "them")
         raise LatentiaError(
-            f"{', '.join(extra)} {follow} from the other terms: leave {them} out, or center what is large beside its spread, "
-            "as in center(year)."
+            f"{', '.join(redundant)} {verb} from the other terms: leave {pronoun} out, or centre columns with large values, as "
+            "in center(year)."
         )
 
 
 def columns_by_name(data: Any, n_rows: int, parameter: str = "data") -> dict[Any, Any]:
-    """The columns of a table by name."""
+    """Return the columns of a table by name."""
     if data is None or not (isinstance(data, Mapping) or hasattr(data, "columns")):
         raise LatentiaError(
             f"Expected a data frame or a dict of columns, not {type(data).__name__}.", parameter=parameter
@@ -208,12 +212,12 @@ def columns_by_name(data: Any, n_rows: int, parameter: str = "data") -> dict[Any
     table = {name: data[name] for name in names}
     for name, column in table.items():
         if len(column) != n_rows:
-            raise LatentiaError(f"Column {name!r} has {len(column)} entries and X has {n_rows} rows: they must agree.")
+            raise LatentiaError(f"Column {name!r} has {len(column)} entries; expected {n_rows}, one for each row of X.")
     return table
 
 
 def _cells(name: Any, column: Any, categories: Collection[str] = ()) -> Any:
-    """Return a column as it enters a design: numbers, a column of categories, or objects, None where there is none.
+    """Return a column for a design: numbers, categories, or objects with None for missing cells.
 
     Numbers are float, which do not overflow in powers, unless they are ``categories``, whose levels are named as they are.
     """
@@ -226,17 +230,20 @@ def _cells(name: Any, column: Any, categories: Collection[str] = ()) -> Any:
         return values if str(name) in categories else values.astype(float)
     if values.dtype.kind not in "OUS":
         return values
-    cells = [None if is_missing(one) or (isinstance(one, str) and not one.strip()) else one for one in values.tolist()]
+    cells = [
+        None if is_missing(entry) or (isinstance(entry, str) and not entry.strip()) else entry
+        for entry in values.tolist()
+    ]
     if any(cell is not None for cell in cells) and all(cell is None or isinstance(cell, Real) for cell in cells):
         return np.array([np.nan if cell is None else float(cell) for cell in cells])
     return np.array(cells, object)
 
 
 def _is_text(cells: Any) -> bool:
-    """Return True for a column that becomes indicators of its levels."""
+    """Return True for a column that is coded by indicators of its levels."""
     return hasattr(cells, "cat") or cells.dtype.kind == "O"
 
 
-def _present(cells: Any) -> list[str]:
-    """Return the entries of a column that are there, as texts."""
+def _present_texts(cells: Any) -> list[str]:
+    """Return the entries of a column that are not missing, as texts."""
     return [str(cell) for cell in cells if not is_missing(cell)]

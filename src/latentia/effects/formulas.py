@@ -1,7 +1,7 @@
-"""The formulas that are evaluated: columns, numbers, operators and the functions of a list, all of bounded size.
+"""Safe formulas: columns, numbers, operators and listed functions, all of bounded size.
 
-The package formulaic evaluates calls in a formula as Python. A formula may come from a stranger, so everything in it is
-compared with a list before anything is evaluated or expanded.
+The package formulaic evaluates calls in a formula as Python. A formula may come from a stranger, so everything in it is checked
+against a list before anything is evaluated or expanded.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 from ..exceptions import LatentiaError, MissingExtraError
 
 CONTEXT: dict[str, Callable[[Any], Any]] = {"sqrt": np.sqrt, "abs": np.abs}
-"""Functions that formulas have besides those of formulaic."""
+"""Functions of formulas besides those of formulaic."""
 
 MAX_COLUMNS = 10_000
-"""Columns of a design matrix."""
+"""Largest number of columns of a design matrix."""
 
 _MAX_LENGTH, _MAX_TERMS, _MAX_POWER = 50_000, 1000, 10
 _MAX_NUMBER, _MAX_EXPONENT, _MAX_DEGREE, _MAX_LISTED = 1e12, 20, 100, 1000
@@ -29,7 +29,7 @@ _OPERATORS = frozenset("~+-*/:^()")
 _NUMBER = re.compile(r"\d{1,12}(\.\d{0,12})?|\.\d{1,12}")
 _PLAIN = ("log", "log2", "log10", "exp", "sqrt", "abs", "I", "center")
 _SPLINE = ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound", "extrapolation", "constraints")
-# Functions, and the arguments that each has after the first, a column or an expression of columns.
+# Functions, and their arguments after the first one, which is an expression of columns.
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(_PLAIN, ()),
     "scale": ("center", "scale", "ddof"),
@@ -39,7 +39,7 @@ _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
 }
 _CONTRASTS = {"treatment", "SAS", "sum", "helmert", "poly", "diff"}
 _CONTRASTS_OF_PATSY = {"Treatment", "Sum", "Helmert", "Poly", "Diff"}
-_CUBIC = 4  # Splines without other numbers make so many columns.
+_CUBIC = 4  # number of columns of splines by default
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _ALLOWED = (
     "A formula has names of columns, numbers, the operators + - * / : ^ ~ and parentheses, and the functions "
@@ -48,7 +48,7 @@ _ALLOWED = (
 
 
 class CheckedFormula:
-    """A formula of one side that holds nothing but what is on the list.
+    """One-sided formula that contains only listed elements.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class CheckedFormula:
     Attributes
     ----------
     columns : list of str
-        Names of the columns that it is of, sorted.
+        Sorted names of its columns.
     categories : set of str
-        Those of them that stand in ``C(...)``.
+        Columns inside ``C(...)``.
 
     Raises
     ------
@@ -82,14 +82,14 @@ class CheckedFormula:
         parser = DefaultFormulaParser()
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Python warns of odd texts in calls, which are refused below.
+                warnings.simplefilter("ignore")  # Python warns about odd texts in calls, which are refused below
                 for token in parser.get_tokens(formula):
                     self._check_token(token.kind.value, token.token)
                 self._check_size(parser.get_ast(formula))
                 self.parsed = Formula(formula)
         except LatentiaError:
             raise
-        except Exception as error:  # formulaic and Python raise many kinds, each of which says what it is about.
+        except Exception as error:  # formulaic and Python raise many kinds of errors with clear messages
             raise self._error(f"It cannot be read: {describe_error(error)}") from error
         self.columns = sorted(self._names)
 
@@ -97,7 +97,7 @@ class CheckedFormula:
         return LatentiaError(problem, parameter="formula", value=str(self._formula)[:200])
 
     def check_columns(self, names: Collection[str]) -> None:
-        """Raise unless all columns of the formula are in a table, none of which hides a function of the formula."""
+        """Raise if a table lacks a column of the formula, or a column has the name of a function in it."""
         missing = [name for name in self.columns if name not in names]
         if missing:
             raise self._error(f"There is no column {missing[0]!r}. There are {', '.join(names)}.")
@@ -106,14 +106,14 @@ class CheckedFormula:
             raise self._error(f"The column {hidden[0]!r} has the name of a function in the formula. Rename the column.")
 
     def max_columns(self, levels: Mapping[str, int]) -> int:
-        """Return the most columns that the formula makes of columns with so many levels (1: of numbers)."""
+        """Return the largest number of columns of the design, given the levels of each column (1 for numbers)."""
         return sum(prod(self._width(str(factor.expr), levels) for factor in term.factors) for term in self.parsed)
 
     def _width(self, factor: str, levels: Mapping[str, int]) -> int:
-        known = self._widths.get(factor)
-        if known is None:
+        call = self._widths.get(factor)
+        if call is None:
             return levels.get(factor, 1)
-        return max([known["width"], *(levels[name] for name in known["columns"] if name in levels)])
+        return max([call["width"], *(levels[name] for name in call["columns"] if name in levels)])
 
     # --- tokens ---------------------------------------------------------------------------------------------------
 
@@ -126,19 +126,19 @@ class CheckedFormula:
             self._check_call(text)
         elif kind == "value":
             if not _NUMBER.fullmatch(text):
-                raise self._error(f"{text[:60]!r} is no number of a formula. {_ALLOWED}")
+                raise self._error(f"{text[:60]!r} is not a number of a formula. {_ALLOWED}")
         elif not set(text) <= _OPERATORS:
-            raise self._error(f"{text[:60]!r} is no operator of a formula. {_ALLOWED}")
+            raise self._error(f"{text[:60]!r} is not an operator of a formula. {_ALLOWED}")
 
     def _check_size(self, tree: Any) -> None:
-        """Raise where there are two sides, large exponents, or too many terms once products are expanded."""
-        nodes, todo = [], [tree]
-        while todo:
-            nodes.append(todo.pop())
-            todo += getattr(nodes[-1], "args", ())
+        """Raise for two sides, large exponents, or too many terms after expansion of products."""
+        nodes, pending = [], [tree]
+        while pending:
+            nodes.append(pending.pop())
+            pending += getattr(nodes[-1], "args", ())
         sizes: dict[int, int] = {}
         for node in reversed(nodes):
-            sizes[id(node)] = self._size(node, [sizes[id(one)] for one in getattr(node, "args", ())])
+            sizes[id(node)] = self._size(node, [sizes[id(child)] for child in getattr(node, "args", ())])
             if sizes[id(node)] > _MAX_TERMS:
                 raise self._error(f"It has more than {_MAX_TERMS} terms.")
 
@@ -158,13 +158,13 @@ class CheckedFormula:
     # --- calls ----------------------------------------------------------------------------------------------------
 
     def _check_call(self, text: str) -> None:
-        """Check what formulaic hands to Python; names in backticks are other names there."""
+        """Check a call that formulaic passes to Python, where names in backticks are replaced."""
         from formulaic.utils.code import sanitize_variable_names
 
         aliases: dict[str, str] = {}
         call = ast.parse(sanitize_variable_names(text, {}, aliases, template="_quoted_{}"), mode="eval").body
         if not isinstance(call, ast.Call):
-            raise self._refused(call)
+            raise self._refusal(call)
         functions, columns = set[str](), set[str]()
         self._check_function(call, functions, columns)
         columns = {aliases.get(name, name) for name in columns}
@@ -180,24 +180,24 @@ class CheckedFormula:
             "width": _width_of(call),
         }
 
-    def _refused(self, node: ast.AST) -> LatentiaError:
+    def _refusal(self, node: ast.AST) -> LatentiaError:
         return self._error(f"{ast.unparse(node)[:60]!r} is not allowed. {_ALLOWED}")
 
     def _check_function(self, call: ast.Call, functions: set[str], columns: set[str]) -> None:
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         if name not in _FUNCTIONS or not call.args or len(call.args) > 1 + len(_FUNCTIONS[name]):
-            raise self._refused(call)
+            raise self._refusal(call)
         functions.add(name)
         self._check_expression(call.args[0], functions, columns)
-        given = dict(zip(_FUNCTIONS[name], call.args[1:], strict=False))
-        given |= {str(keyword.arg): keyword.value for keyword in call.keywords}
-        for argument, value in given.items():
+        arguments = dict(zip(_FUNCTIONS[name], call.args[1:], strict=False))
+        arguments |= {str(keyword.arg): keyword.value for keyword in call.keywords}
+        for argument, value in arguments.items():
             if argument not in _FUNCTIONS[name]:
-                raise self._refused(call)
+                raise self._refusal(call)
             self._check_argument(argument, value)
 
     def _check_expression(self, node: ast.expr, functions: set[str], columns: set[str]) -> None:
-        """Check columns, numbers and functions of these; a power is that of something with a column in it."""
+        """Check columns, numbers and functions of them; the base of a power must contain a column."""
         if isinstance(node, ast.Name):
             columns.add(node.id)
         elif isinstance(node, ast.Call):
@@ -208,13 +208,13 @@ class CheckedFormula:
             self._check_expression(node.left, functions, columns)
             self._check_expression(node.right, functions, columns)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-            within: set[str] = set()
-            self._check_expression(node.left, functions, within)
-            if not within or not _is_number(node.right, _MAX_EXPONENT):
-                raise self._refused(node)
-            columns |= within
+            inner_columns: set[str] = set()
+            self._check_expression(node.left, functions, inner_columns)
+            if not inner_columns or not _is_number(node.right, _MAX_EXPONENT):
+                raise self._refusal(node)
+            columns |= inner_columns
         elif not _is_number(node, _MAX_NUMBER):
-            raise self._refused(node)
+            raise self._refusal(node)
 
     def _check_argument(self, name: str, node: ast.expr) -> None:
         """Check a constant, a list of these, or the contrasts of C."""
@@ -226,18 +226,18 @@ class CheckedFormula:
             limit, values = _MAX_DEGREE if name in ("df", "degree") else _MAX_NUMBER, []
             contrast = name == "contrasts" and _is_contrast(node)
             if not (_is_number(node, limit) or isinstance(_value(node), (str, bool)) or contrast):
-                raise self._refused(node)
+                raise self._refusal(node)
         for value in values:
             self._check_argument("", value)
 
 
 def check_formula(formula: str) -> None:
-    """Raise for a formula that cannot be read, or if the package that reads it is not installed: before data is read."""
+    """Raise for an invalid formula, or if formulaic is not installed, before data is read."""
     CheckedFormula(formula)
 
 
 def describe_error(error: Exception) -> str:
-    """Return the kind of an error and its first line: those of formulaic go on with colours."""
+    """Return the kind of an error and its first line, since formulaic continues with colours."""
     return f"{type(error).__name__}, {str(error).strip().partition(chr(10))[0]}"
 
 
@@ -259,7 +259,7 @@ def _is_contrast(node: ast.AST) -> bool:
 
 
 def _width_of(call: ast.Call) -> int:
-    """Return the most columns that a call makes of a column of numbers: no function makes more than its arguments say."""
+    """Return an upper bound of the columns that a call makes of a column of numbers."""
     arguments = [node for node in ast.walk(call) if isinstance(node, (ast.Constant, ast.keyword))]
     sizes = [value for node in arguments if type(value := _value(node)) is int and abs(value) <= _MAX_DEGREE]
     return _CUBIC + len(arguments) + sum(map(abs, sizes))

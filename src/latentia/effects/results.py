@@ -1,4 +1,4 @@
-"""What effects and outcomes are reported as: estimates with their intervals, a row for every component and term."""
+"""Results of effects and outcomes: estimates with intervals, one row for every component and term."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scipy.stats import t as student
 
 from .._control_characters import escape_controls
 from .._frames import frame_of_rows
-from .._presentation import shown_by
+from .._presentation import presenters
 from ..exceptions import LatentiaError
 from .estimates import Estimates
 
-_SHOWN = 40  # rows of the text
+_MAX_ROWS_SHOWN = 40  # rows that the text shows
 _INTERCEPT = "Intercept"
-COMBINED = "combination", "combinations"  # what one is called in the place of a component, and several
+COMBINED = "combination", "combinations"  # singular and plural noun for combinations
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,24 +35,23 @@ class Effects:
     error : ndarray of shape (P, K)
         Standard errors.
     p_value : ndarray of shape (P, K)
-        Of the test that the true value is zero, or that a ratio is one, by Student's t. Nothing is adjusted for the number of
-        tests.
+        P-value of Student's t test that the true value is zero, or that a ratio is one, without correction for multiple tests.
     plug_in : ndarray of shape (P, K) or None
-        Of an outcome: what least squares says with the model's own memberships in place of the unseen ones.
+        For an outcome: least squares with the model's estimated memberships instead of the hidden ones.
     level : float
-        Chance with which an interval holds the true value.
+        Coverage of an interval.
     n_rows, n_clusters, n_left_out : int
-        Rows that were used, their clusters (as many as rows without ``cluster``), and rows that lack an entry or say nothing.
+        Used rows, their clusters (as many as rows without ``cluster``), and incomplete or uninformative rows.
     component_errors : bool
-        Whether the intervals know of errors of the components: not after a fit with ``n_splits=0``.
+        Whether the intervals include errors of the components: not after a fit with ``n_splits=0``.
     nouns : tuple of str
-        What one component or combination is called, several, and the rows.
+        Singular and plural noun for components or combinations, and plural noun for rows.
     formula : str
-        What `effects` was asked for; empty for an outcome.
+        Formula of `effects`; empty for an outcome.
     not_supported : list of int
         Numbers of the components, or combinations of these, that the evidence does not support.
     references : dict of str
-        Of each column of categories the level that the others are compared with, which has no term of its own.
+        Reference level of each categorical column, which has no term.
     """
 
     terms: list[str]
@@ -74,31 +73,31 @@ class Effects:
     references: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, found: Estimates, level: float, *, plug_in: np.ndarray | None = None, null: Any = 0.0, **facts: Any
+    def from_estimates(
+        cls, estimates: Estimates, level: float, *, plug_in: np.ndarray | None = None, null: Any = 0.0, **facts: Any
     ) -> Effects:
-        """Intervals of Student's t about estimates; tests that they are ``null``; ``facts`` are the other attributes."""
-        reach = student.ppf((1 + level) / 2, found.freedom) * found.error
+        """Build intervals and tests against ``null`` by Student's t; ``facts`` are the other attributes."""
+        half_widths = student.ppf((1 + level) / 2, estimates.freedom) * estimates.error
         p_value = 2 * student.sf(
-            np.abs(found.value - null) / np.maximum(found.error, np.finfo(float).tiny), found.freedom
+            np.abs(estimates.value - null) / np.maximum(estimates.error, np.finfo(float).tiny), estimates.freedom
         )
-        bounds = found.value, found.value - reach, found.value + reach
-        return cls(**facts, **dict(zip(("estimate", "low", "high"), bounds, strict=True)), error=found.error,
+        bounds = estimates.value, estimates.value - half_widths, estimates.value + half_widths
+        return cls(**facts, **dict(zip(("estimate", "low", "high"), bounds, strict=True)), error=estimates.error,
                    p_value=p_value, plug_in=plug_in, level=level)  # fmt: skip
 
     @property
     def combined(self) -> bool:
-        """Whether it is of combinations of components."""
+        """True if the results are on combinations of components."""
         return self.nouns[:2] == COMBINED
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for every component and term.
+        """Return one row for every component and term.
 
         Returns
         -------
         list of dict
-            Number of the component, term, estimate, bounds, standard error, p-value, name of the component, of an outcome
-            the plug-in estimate, and where there are categories the level that the term is compared with.
+            Number of the component, term, estimate, bounds, standard error, p-value, name of the component, the plug-in
+            estimate of an outcome, and the reference level if there are categories.
         """
         arrays = {name: getattr(self, name) for name in ("estimate", "low", "high", "error", "p_value")}
         arrays |= {} if self.plug_in is None else {"plug_in": self.plug_in}
@@ -122,12 +121,12 @@ class Effects:
         Returns
         -------
         str
-            Empty for a term that is no level beside others; for products of levels those of each, joined by ":".
+            Empty for a term without reference; for products of levels, the levels of each, joined by ":".
         """
         return ":".join(level for column, level in self.references.items() if f"{column}[T." in term)
 
     def panels(self, terms: Sequence[str] | None = None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-        """Numbers of a picture of some terms, by default of all but the intercept.
+        """Return the numbers of a picture of some terms, by default of all but the intercept.
 
         Parameters
         ----------
@@ -139,15 +138,15 @@ class Effects:
         list of (str, ndarray, ndarray, ndarray)
             Name of a term, estimates and bounds of all components.
         """
-        chosen = [term for term in self.terms if term != _INTERCEPT] or self.terms if terms is None else list(terms)
-        unknown = [term for term in chosen if term not in self.terms]
-        if unknown or not chosen:
-            raise LatentiaError(f"there are {', '.join(self.terms)}.", parameter="terms", value=chosen)
-        places = [self.terms.index(term) for term in chosen]
+        selected = [term for term in self.terms if term != _INTERCEPT] or self.terms if terms is None else list(terms)
+        unknown = [term for term in selected if term not in self.terms]
+        if unknown or not selected:
+            raise LatentiaError(f"expected some of {', '.join(self.terms)}.", parameter="terms", value=selected)
+        places = [self.terms.index(term) for term in selected]
         return [(self.terms[p], self.estimate[p], self.low[p], self.high[p]) for p in places]
 
     def to_frame(self) -> Any:
-        """A row for every component and term as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`.
+        """Return `rows` as a data frame of pandas or polars: see `latentia.summaries.Table.to_frame`.
 
         Returns
         -------
@@ -175,22 +174,26 @@ class Effects:
         -------
         matplotlib.axes.Axes, or an ndarray of them
         """
-        return shown_by["plot_effects"](self, terms=terms, ax=ax)
+        return presenters["plot_effects"](self, terms=terms, ax=ax)
 
     def __repr__(self) -> str:
-        one, several, of_rows = self.nouns
+        singular, plural, row_noun = self.nouns
         clusters = f" in {self.n_clusters:,} clusters" if self.n_clusters != self.n_rows else ""
         lines = [
-            f"{len(self.components)} {several if len(self.components) > 1 else one}, {self.n_rows:,} {of_rows}{clusters}, "
+            f"{len(self.components)} {plural if len(self.components) > 1 else singular}, {self.n_rows:,} {row_noun}{clusters}, "
             f"{self.n_left_out:,} left out; intervals of {self.level:.0%}"
         ]
-        lines += [f"{column}: each level beside {level!r}" for column, level in self.references.items()]
+        lines += [f"{column}: each level compared with {level!r}" for column, level in self.references.items()]
         keys = ["estimate", "low", "high", *([] if self.plug_in is None else ["plug_in"])]
-        wide = max(len("term"), *map(len, self.terms))
-        key_of, width = ("name", max(9, len(one), *map(len, self.components))) if self.combined else ("component", 9)
-        lines += [f"{one:>{width}}  {'term':<{wide}}" + "".join(f"{key:>10}" for key in keys)]
+        term_width = max(len("term"), *map(len, self.terms))
+        key_of, width = (
+            ("name", max(9, len(singular), *map(len, self.components))) if self.combined else ("component", 9)
+        )
+        lines += [f"{singular:>{width}}  {'term':<{term_width}}" + "".join(f"{key:>10}" for key in keys)]
         rows = self.rows()
-        for row in rows[:_SHOWN]:
-            lines += [f"{row[key_of]:>{width}}  {row['term']:<{wide}}" + "".join(f"{row[key]:>10.3g}" for key in keys)]
-        more = [f"{len(rows) - _SHOWN} more in to_frame()"] if len(rows) > _SHOWN else []
-        return escape_controls("\n".join([*lines, *more]))
+        for row in rows[:_MAX_ROWS_SHOWN]:
+            lines += [
+                f"{row[key_of]:>{width}}  {row['term']:<{term_width}}" + "".join(f"{row[key]:>10.3g}" for key in keys)
+            ]
+        remainder = [f"{len(rows) - _MAX_ROWS_SHOWN} more in to_frame()"] if len(rows) > _MAX_ROWS_SHOWN else []
+        return escape_controls("\n".join([*lines, *remainder]))

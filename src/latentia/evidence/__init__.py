@@ -1,34 +1,34 @@
-"""What the theorems assume, measured on the data at hand, and how far the answer can be trusted."""
+"""Evidence: the theorems' assumptions measured on the data, and how far the answer can be trusted."""
 
 from . import bounds
 from .checks import Bound, Check, above, at_least, at_most, between, equal_to, within
+from .convergence import convergence_checks
 from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
 from .hidden import missing_checks
 from .parts import PartErrors
 from .repeats import (
-    Reading,
+    ComponentView,
     again,
     again_text,
-    doubted,
-    found_again,
+    discount_repeats,
     mean_cosine,
+    mean_repeat_shares,
     neighbour_checks,
     parts_text,
-    repeated,
+    repeat_shares,
 )
 from .rows import RowsNeeded
-from .settled import settled_checks
-from .simulated import Drawn, simulated_checks
+from .simulated import RealAndSimulated, simulation_checks
 from .sizes import CANDIDATES, Size, all_sizes, and_beyond, as_likely, beyond, enough_sizes, recommend, until_enough
-from .spectrum import left_out, noise_limit
+from .spectrum import missing_spectrum_share, noise_limit
 from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
-from .statements import STATEMENTS, Statement, found_sentence
-from .tensors import TensorMeasured, error_checks, rank_checks, separation_limit, tensor_checks, whitened_noise
+from .statements import STATEMENTS, Statement, repeats_sentence
+from .tensors import TensorMeasured, error_checks, rank_checks, separation_limit, tensor_checks, whiten_noise
 from .trivial import trivial_checks
-from .views import ViewMisfits, counted_parameters
+from .views import ViewMisfits, count_parameters
 
 __all__ = [
     "CANDIDATES",
@@ -37,13 +37,13 @@ __all__ = [
     "Bound",
     "Check",
     "Component",
+    "ComponentView",
     "Components",
-    "Drawn",
     "Evidence",
     "Grade",
     "Misfit",
     "PartErrors",
-    "Reading",
+    "RealAndSimulated",
     "RowsNeeded",
     "Size",
     "Spread",
@@ -62,31 +62,31 @@ __all__ = [
     "between",
     "beyond",
     "bounds",
-    "counted_parameters",
-    "doubted",
+    "convergence_checks",
+    "count_parameters",
+    "discount_repeats",
     "enough_sizes",
     "equal_to",
     "error_checks",
-    "found_again",
-    "found_sentence",
     "half_split_errors",
-    "left_out",
     "mean_cosine",
+    "mean_repeat_shares",
     "misfit_of_tensor",
     "missing_checks",
+    "missing_spectrum_share",
     "neighbour_checks",
     "noise_limit",
     "parts_text",
     "rank_checks",
     "recommend",
-    "repeated",
+    "repeat_shares",
+    "repeats_sentence",
     "separation_limit",
-    "settled_checks",
-    "simulated_checks",
+    "simulation_checks",
     "spread_of_documents",
     "tensor_checks",
     "trivial_checks",
     "until_enough",
-    "whitened_noise",
+    "whiten_noise",
     "within",
 ]

@@ -1,4 +1,4 @@
-"""Evidence as HTML for notebooks: inline styles alone, colours that show on light and dark ground, no scripts."""
+"""Evidence as HTML for notebooks: inline styles only, colours for light and dark backgrounds, no scripts."""
 
 from __future__ import annotations
 
@@ -12,23 +12,28 @@ from .repeats import again_text
 from .sentences import ERRORS_SENTENCE
 from .statements import Statement, Status, status
 
-# Words stand beside the colours, and white letters on them are readable.
-_GRADES = {
+# Sign and colour of each grade. White letters on these colours are readable.
+_GRADE_STYLES = {
     "supported": ("✓", "#0072b2"),
     "with care": ("!", "#946200"),
     "partly": ("◐", "#946200"),
     "not supported": ("✕", "#a33b00"),
 }
-_UNMEASURED = ("?", "#5f6b76")
-_SAYS = {"ok": _GRADES["supported"], "look": _GRADES["with care"], "bad": _GRADES["not supported"], "open": _UNMEASURED}
-_LINE = "border-bottom:1px solid rgba(128,128,128,.35)"
-_CELL = f"text-align:left;vertical-align:top;padding:.25em .8em .25em 0;white-space:normal;{_LINE}"
-_NUMBER = f"text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white-space:nowrap;{_LINE}"
-_MOST = 100  # components that are listed
+_UNMEASURED_STYLE = ("?", "#5f6b76")
+_STYLES = {
+    "ok": _GRADE_STYLES["supported"],
+    "look": _GRADE_STYLES["with care"],
+    "bad": _GRADE_STYLES["not supported"],
+    "open": _UNMEASURED_STYLE,
+}
+_BORDER = "border-bottom:1px solid rgba(128,128,128,.35)"
+_CELL = f"text-align:left;vertical-align:top;padding:.25em .8em .25em 0;white-space:normal;{_BORDER}"
+_NUMBER = f"text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white-space:nowrap;{_BORDER}"
+_MAX_COMPONENTS = 100  # rows of the table of components
 
 
-class Shown(Protocol):
-    """What a page says of `latentia.evidence.Evidence`."""
+class EvidenceLike(Protocol):
+    """Part of `latentia.evidence.Evidence` that a page shows."""
 
     checks: list[Check]
     nouns: tuple[str, str, str]
@@ -46,7 +51,7 @@ class Shown(Protocol):
     @property
     def components(self) -> Components: ...
     @property
-    def topics(self) -> Shown | None: ...
+    def topics(self) -> EvidenceLike | None: ...
     @property
     def marks(self) -> list[tuple[Status, Statement]]: ...
     @property
@@ -54,17 +59,17 @@ class Shown(Protocol):
     def rests_on(self) -> list[tuple[Status, Check]]: ...
 
 
-def evidence_page(evidence: Shown) -> str:
-    """Verdict and advice, the four statements and what did not hold, and folded the components and all measurements."""
+def evidence_page(evidence: EvidenceLike) -> str:
+    """Render verdict, advice, statements and failed checks; components and all measurements are folded."""
     head, _, sentence = evidence.verdict.partition(". ")
     closing = ERRORS_SENTENCE if evidence.on_components else ""
-    look = _GRADES[evidence.grade] if evidence.measured else _UNMEASURED
+    style = _GRADE_STYLES[evidence.grade] if evidence.measured else _UNMEASURED_STYLE
     parts = [
-        f"<p style='margin:.2em 0;font-size:1.1em'>{_badge(*look, head)} <b>{escape(sentence)}</b></p>",
+        f"<p style='margin:.2em 0;font-size:1.1em'>{_badge(*style, head)} <b>{escape(sentence)}</b></p>",
         f"<p style='margin:.4em 0'>{escape(evidence.advice)}</p>",
-        _checks(evidence),
-        _components(evidence),
-        _notes(evidence),
+        _checks_table(evidence),
+        _components_table(evidence),
+        _notes_table(evidence),
         f"<p style='margin:.4em 0;opacity:.75'><small>{escape(closing)}</small></p>" if closing else "",
     ]
     if evidence.topics is not None:
@@ -79,7 +84,7 @@ def _badge(sign: str, colour: str, word: str) -> str:
 
 
 def _table(headings: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> str:
-    """Cells are HTML already; headings are texts with the style of their column."""
+    """Render a table of HTML cells; headings are plain texts with the style of their column."""
     head = "".join(f"<th scope='col' style='{style};font-weight:600'>{escape(text)}</th>" for text, style in headings)
     body = "".join(
         "<tr style='background:transparent'>"
@@ -91,72 +96,72 @@ def _table(headings: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -
     return f"<table style='{style}'><thead><tr style='background:transparent'>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _folded(summary: str, inside: str) -> str:
+def _fold(summary: str, content: str) -> str:
     return (
-        f"<details style='margin:.3em 0'><summary style='cursor:pointer'>{escape(summary)}</summary>{inside}</details>"
+        f"<details style='margin:.3em 0'><summary style='cursor:pointer'>{escape(summary)}</summary>{content}</details>"
     )
 
 
-def _checks(evidence: Shown) -> str:
+def _checks_table(evidence: EvidenceLike) -> str:
     rows = [
         [
-            _badge(*_SAYS[mark], mark),
-            f"<b>{one.name}</b>",
-            escape(one.measured),
-            _needed(one.needed),
-            escape(one.sentence),
+            _badge(*_STYLES[mark], mark),
+            f"<b>{statement.name}</b>",
+            escape(statement.measured),
+            _bound_text(statement.needed),
+            escape(statement.sentence),
         ]
-        for mark, one in evidence.marks
+        for mark, statement in evidence.marks
     ]
     for mark, check in evidence.reasons:
         name, measured, _, _, meaning = map(escape, describe(check))
         remedy = f" <b>{escape(check.remedy)}</b>" if check.remedy else ""
-        rows.append([_badge(*_SAYS[mark], mark), name, measured, _needed(check.needed), meaning + remedy])
+        rows.append([_badge(*_STYLES[mark], mark), name, measured, _bound_text(check.needed), meaning + remedy])
     headings = [("", _CELL), ("statement", _CELL), ("measured", _NUMBER), ("needed", _CELL), ("meaning", _CELL)]
     return _table(headings, rows)
 
 
-def _components(evidence: Shown) -> str:
+def _components_table(evidence: EvidenceLike) -> str:
     records = [] if evidence.topics is not None else list(evidence.components)
     if len(records) < 2:
         return ""
-    one, many, rows = evidence.nouns
-    shared = all(record.share is not None for record in records)
-    measured = all(record.found_again is not None for record in records)
+    singular, plural, rows = evidence.nouns
+    has_shares = all(record.share is not None for record in records)
+    has_repeats = all(record.found_again is not None for record in records)
     lines = [
         [
             str(record.component),
-            *([f"{100 * (record.share or 0.0):.1f}%"] if shared else []),
-            _error(record.expected_error),
-            _badge(*_GRADES[record.grade], record.grade),
-            *([again_text(record.found_again)] if measured else []),
+            *([f"{100 * (record.share or 0.0):.1f}%"] if has_shares else []),
+            _error_text(record.expected_error),
+            _badge(*_GRADE_STYLES[record.grade], record.grade),
+            *([again_text(record.found_again)] if has_repeats else []),
         ]
-        for record in records[:_MOST]
+        for record in records[:_MAX_COMPONENTS]
     ]
-    share = [(f"share of the {rows}", _NUMBER)] if shared else []
-    found = [("found again", _CELL)] if measured else []
-    headings = [(one, _NUMBER), *share, ("expected error", _NUMBER), ("grade", _CELL), *found]
-    more = f"<p>and {len(records) - _MOST} more</p>" if len(records) > _MOST else ""
-    return _folded(f"The {len(records)} {many}", _table(headings, lines) + more)
+    share_heading = [(f"share of the {rows}", _NUMBER)] if has_shares else []
+    repeat_heading = [("found again", _CELL)] if has_repeats else []
+    headings = [(singular, _NUMBER), *share_heading, ("expected error", _NUMBER), ("grade", _CELL), *repeat_heading]
+    remainder = f"<p>and {len(records) - _MAX_COMPONENTS} more</p>" if len(records) > _MAX_COMPONENTS else ""
+    return _fold(f"The {len(records)} {plural}", _table(headings, lines) + remainder)
 
 
-def _error(value: float | None) -> str:
+def _error_text(value: float | None) -> str:
     return "" if value is None else "&lt; 0.001" if value < 0.001 else number_text(value)
 
 
-def _needed(text: str) -> str:
+def _bound_text(text: str) -> str:
     return escape(text.replace("<=", "≤").replace(">=", "≥"))
 
 
-def _notes(evidence: Shown) -> str:
+def _notes_table(evidence: EvidenceLike) -> str:
     rows = []
     for check in evidence.checks:
         name, measured, _, _, meaning = map(escape, describe(check))
         reference = " · ".join(part for part in (check.reference, check.symbol) if part)
-        says = _badge(*_SAYS[mark], mark) if (mark := status(check)) else ""
-        rows.append([says, name, measured, _needed(check.needed), meaning, f"<small>{escape(reference)}</small>"])
+        badge = _badge(*_STYLES[mark], mark) if (mark := status(check)) else ""
+        rows.append([badge, name, measured, _bound_text(check.needed), meaning, f"<small>{escape(reference)}</small>"])
     if not rows:
         return ""
     columns = [("measured", _NUMBER), ("needed", _CELL), ("meaning", _CELL), ("reference", _CELL)]
     lines = "1 measurement" if len(rows) == 1 else f"{len(rows)} measurements"
-    return _folded(f"{lines} that these rest on", _table([("", _CELL), ("check", _CELL), *columns], rows))
+    return _fold(f"{lines} behind these statements", _table([("", _CELL), ("check", _CELL), *columns], rows))

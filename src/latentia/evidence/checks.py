@@ -1,4 +1,4 @@
-"""The checks of the evidence: what was measured, and what is asked of it."""
+"""Checks: measured values and the bounds they should meet."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ PARTS_FITTED = "parts fitted"
 
 @dataclass(frozen=True)
 class Bound:
-    """Bound of a measured value.
+    """Bound on a measured value.
 
     Attributes
     ----------
     relation : {"<=", ">=", ">", "=", "in", "to"}
     limit : float
-        For "in" the lower end of an open interval, for "to" of a closed one.
+        The bound; the lower end of an open interval for "in", of a closed one for "to".
     high : float
-        Its upper end.
+        Upper end of the interval.
     unit : str
-        What the limit is, for tables.
+        Note on the limit, shown in tables.
     """
 
     relation: Literal["<=", ">=", ">", "=", "in", "to"]
@@ -36,7 +36,7 @@ class Bound:
     unit: str = ""
 
     def holds(self, measured: float) -> bool:
-        """Whether the value meets it; NaN meets nothing."""
+        """Return True if the value meets the bound; NaN never does."""
         if self.relation == "<=":
             return bool(measured <= self.limit)
         if self.relation == ">=":
@@ -57,32 +57,32 @@ class Bound:
 
 
 def at_most(limit: float, unit: str = "") -> Bound:
-    """Measured <= limit."""
+    """Require measured <= limit."""
     return Bound("<=", float(limit), unit=unit)
 
 
 def at_least(limit: float, unit: str = "") -> Bound:
-    """Measured >= limit."""
+    """Require measured >= limit."""
     return Bound(">=", float(limit), unit=unit)
 
 
 def above(limit: float, unit: str = "") -> Bound:
-    """Measured > limit."""
+    """Require measured > limit."""
     return Bound(">", float(limit), unit=unit)
 
 
 def equal_to(limit: float, unit: str = "") -> Bound:
-    """Measured = limit."""
+    """Require measured = limit."""
     return Bound("=", float(limit), unit=unit)
 
 
 def between(low: float, high: float, unit: str = "") -> Bound:
-    """Low < measured < high."""
+    """Require low < measured < high."""
     return Bound("in", float(low), float(high), unit)
 
 
 def within(low: float, high: float, unit: str = "") -> Bound:
-    """Low <= measured <= high."""
+    """Require low <= measured <= high."""
     return Bound("to", float(low), float(high), unit)
 
 
@@ -96,26 +96,26 @@ class Check:
     symbol : str
         The letter or formula of the reference.
     measured : float, str or None
-        What the data says; None where it was not measured.
+        Measured value; None if it was not measured.
     bound : Bound or None
-        What is asked of it; None where the line only informs.
+        Bound on the value; None if the check only informs.
     meaning : str
-        What it means for the user, in a sentence.
+        Meaning for the user, in one sentence.
     reference : str
         Theorem, section or definition.
     role : {"note", "caution", "veto", "verdict"}
-        A verdict must be measured and met, and a veto must not fail. Where a caution fails a fit is to be used with care. Notes
-        are measurements that are not part of the verdict.
+        A verdict must be measured and met, and a veto must not fail. A failed caution means: use with care. Notes are not
+        part of the verdict.
     remedy : str
-        What to do where it fails, in a sentence; as far as can be, something that was measured on this data.
+        What to do if the check fails, in one sentence, where possible with numbers measured on this data.
     suggests : int
-        How many components the remedy says to try; 0 if it names no number.
+        Number of components that the remedy suggests; 0 if it names none.
     n_rows : int
-        Of an expected error: rows that it is the error of; 0 where it falls with something else.
+        For an expected error: rows of the fit; 0 if the error falls with something other than rows.
     shared : float
-        Of an expected error: the part of its square that more rows do not make smaller.
+        For an expected error: the part of its square that more rows do not reduce.
     held_out : ndarray or None
-        Log-likelihood of rows under fits to others, shape (n,), where that is what was measured. It is not saved.
+        Log-likelihood of held-out rows, shape (n,), where that is what was measured. It is not saved.
     """
 
     name: str
@@ -133,29 +133,29 @@ class Check:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the bound is met; None where there is none, or nothing was measured."""
+        """True if the bound is met; None if there is no bound or no measurement."""
         if self.bound is None or self.measured is None or isinstance(self.measured, str):
             return None
         return self.bound.holds(self.measured)
 
     @property
     def needed(self) -> str:
-        """The bound as text."""
+        """Bound as text."""
         return "" if self.bound is None else str(self.bound)
 
 
 def number_text(value: float) -> str:
-    """Whole numbers as they are, others with three digits."""
+    """Format a number: whole numbers in full, others with three digits."""
     return f"{int(value)}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.3g}"
 
 
 def count(number: int, noun: str) -> str:
-    """``1 row``, ``2,000 rows``."""
+    """Format a count with its noun: ``1 row``, ``2,000 rows``."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def describe(check: Check) -> Sequence[str]:
-    """Name, measured value, need, verdict and meaning of a check as texts, for tables."""
+    """Return name, measured value, bound, result and meaning of a check as texts, for tables."""
     measured = "not measured" if check.measured is None else check.measured
     mark = "" if check.role == "note" else {True: "yes", False: "NO", None: ""}[check.holds]
     text = measured if isinstance(measured, str) else number_text(measured)

@@ -1,13 +1,13 @@
-"""From the four statements to grades: the one rule behind headline, badge, table, advice and sentence.
+"""Grades from the four statements: one rule for headline, badge, table, advice and sentence.
 
-A component cannot be used, *not supported*, where there is no structure, where fits on other rows have less than half of it, or
-where its error is too large: above twice the limit, and, of components that are found again, above three limits, which is as
-far off as the next component. It is *supported* if its own error is at most the limit, and structure and fit passed, else *with
+A component is *not supported* (cannot be used) if there is no structure, if less than half of it repeats in fits on other rows,
+or if its error is too large: above twice the limit, or, for components that are found again, above three limits, which is the
+distance to the next component. It is *supported* if its error is within the limit and structure and fit passed; otherwise *with
 care*.
 
-A fit is *not supported* where its error was not measured, where there is no structure, or where no component can be used;
-*partly* where some cannot, or the mean error is too large; *supported* if all four statements passed; else *with care*. What
-was not measured has not passed.
+A fit is *not supported* if its error was not measured, if there is no structure, or if no component can be used; *partly* if
+some cannot be used or the mean error is too large; *supported* if all four statements passed; otherwise *with care*. What was
+not measured has not passed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ import numpy as np
 
 from .._frames import frame_of_rows
 from .checks import EXPECTED_ERROR, Check
-from .repeats import FOUND, LEAST_FOUND
-from .statements import ABOUT, Statement, statement_of, status
+from .repeats import MOSTLY_FOUND, WELL_FOUND
+from .statements import CARE_FACTOR, Statement, statement_of, status
 
 Grade: TypeAlias = Literal["supported", "with care", "partly", "not supported"]
 GRADES: tuple[Grade, ...] = ("supported", "with care", "partly", "not supported")
 
-_CARE, _WIDE = 2.0, 3.0  # limits of a component's error, to use it with care; and where it is found again
+# A component can be used with care if its error is within 2 limits, or within 3 if it is found again.
+_CARE_FACTOR, _REPEATED_FACTOR = 2.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,10 @@ class Component:
     ----------
     component : int
     share : float or None
-        Of the data; None where the model has none.
+        Share of the data; None if the model has none.
     found_again : float or None
-        How much of what people read of it is the same on other rows, from 0 to 1, see `latentia.evidence.repeats`; None where
-        it was not measured.
+        How much of the component, as people read it, repeats on other rows, from 0 to 1, see `latentia.evidence.repeats`;
+        None if not measured.
     expected_error : float or None
     grade : {"supported", "with care", "not supported"}
     """
@@ -71,26 +72,26 @@ class Components(Sequence[Component]):
         return f"Components({list(self._records)!r})"
 
     def of(self, grade: Grade) -> list[Component]:
-        """Those of a grade."""
-        return [one for one in self._records if one.grade == grade]
+        """Return the components of a grade."""
+        return [record for record in self._records if record.grade == grade]
 
     def to_frame(self) -> Any:
-        """As a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`."""
-        rows = [vars(one) for one in self._records]
+        """Return a data frame of pandas or polars: see `latentia.summaries.Table.to_frame`."""
+        rows = [vars(record) for record in self._records]
         return frame_of_rows(rows, "Components.to_frame", list(Component.__annotations__))
 
 
 def grade_of(statements: Sequence[Statement], checks: Sequence[Check], components: Components) -> Grade:
-    """The grade of a fit; ``components`` are empty where the verdict is not on them, as on predictions."""
-    error = {status(check) for check in checks if statement_of(check) == "error"}
-    if _denied(checks) or statements[1].passed is None:
+    """Return the grade of a fit; ``components`` are empty if the verdict is about predictions."""
+    error_marks = {status(check) for check in checks if statement_of(check) == "error"}
+    if _is_denied(checks) or statements[1].passed is None:
         return "not supported"
-    usable = [one for one in components if one.grade != "not supported"]
+    usable = [record for record in components if record.grade != "not supported"]
     if len(components) and not usable:
         return "not supported"
-    if "bad" in error or len(usable) < len(components):
+    if "bad" in error_marks or len(usable) < len(components):
         return "partly"
-    return "supported" if all(one.passed for one in statements) else "with care"
+    return "supported" if all(record.passed for record in statements) else "with care"
 
 
 def component_grades(
@@ -98,23 +99,23 @@ def component_grades(
     checks: Sequence[Check],
     errors: np.ndarray | None,
     limit: float | None,
-    found: np.ndarray | None,
+    repeats: np.ndarray | None,
 ) -> list[Grade]:
-    """The grade of each component."""
+    """Return the grade of each component."""
     if errors is None or limit is None:
         return []
-    found = np.full(len(errors), LEAST_FOUND) if found is None or len(found) != len(errors) else found
+    repeats = np.full(len(errors), MOSTLY_FOUND) if repeats is None or len(repeats) != len(errors) else repeats
     best: Grade = "supported" if statements[2].passed and statements[3].passed else "with care"
-    most = np.where(found >= FOUND, _WIDE * limit, _most_usable(errors, limit))
-    usable = (errors <= most) & (found >= LEAST_FOUND) & (not _denied(checks))
+    max_errors = np.where(repeats >= WELL_FOUND, _REPEATED_FACTOR * limit, _max_usable_error(errors, limit))
+    usable = (errors <= max_errors) & (repeats >= MOSTLY_FOUND) & (not _is_denied(checks))
     return [
-        "not supported" if not can else best if error <= limit else "with care"
-        for error, can in zip(errors, usable, strict=True)
+        "not supported" if not is_usable else best if error <= limit else "with care"
+        for error, is_usable in zip(errors, usable, strict=True)
     ]
 
 
-def _denied(checks: Sequence[Check]) -> bool:
-    """Return True where there is no structure, what must be measured was not, or too few parts carry the components."""
+def _is_denied(checks: Sequence[Check]) -> bool:
+    """Return True if structure is missing, a required check was not measured, or too few parts could be fitted."""
     return any(
         status(check) == "open" or (status(check) == "bad" and check.name != EXPECTED_ERROR)
         for check in checks
@@ -122,16 +123,16 @@ def _denied(checks: Sequence[Check]) -> bool:
     )
 
 
-def _most_usable(errors: np.ndarray, limit: float) -> float:
-    """The largest error of a component that can be used.
+def _max_usable_error(errors: np.ndarray, limit: float) -> float:
+    """Return the largest error of a usable component.
 
-    It is at most twice the limit. Where that would let all of them pass and their mean is *bad*, only the smallest can be used,
-    whose mean is not: a fit whose mean error is bad never has components that can all be used.
+    It is at most twice the limit. If all errors are below that although their mean is *bad*, only the smallest errors whose
+    mean is acceptable pass: a fit with a bad mean error never has all components usable.
     """
-    if np.max(errors) > _CARE * limit:
-        return _CARE * limit
+    if np.max(errors) > _CARE_FACTOR * limit:
+        return _CARE_FACTOR * limit
     ascending = np.sort(errors)
     means = np.cumsum(ascending) / np.arange(1, len(errors) + 1)
-    beyond = (means > ABOUT * limit) | (limit <= 0)
-    few = ascending[ascending < ascending[beyond.argmax()]] if beyond.any() else ascending
-    return float(few[-1]) if len(few) else -np.inf
+    exceeds = (means > CARE_FACTOR * limit) | (limit <= 0)
+    usable = ascending[ascending < ascending[exceeds.argmax()]] if exceeds.any() else ascending
+    return float(usable[-1]) if len(usable) else -np.inf

@@ -1,8 +1,8 @@
-"""Fit: whether cells are missing because of their value.
+"""Fit: a check for cells that are missing because of their value.
 
-The value of a missing cell is not seen, but the model expects one, from cells of other columns. Where what is missing hangs
-on the cell's own value, this tells it better than any other column does, which know of it through that value alone; where it
-hangs on another column, that column tells it better; and where cells are missing by chance, nothing does.
+The model predicts the value of a missing cell from the other columns. If cells are missing because of their own value, this
+prediction tells missing cells better than any other column does. If another column causes the gaps, that column tells them
+better; if cells are missing at random, nothing does.
 """
 
 from __future__ import annotations
@@ -15,60 +15,71 @@ from scipy import sparse
 
 from .checks import Check, at_most
 
-_BINS = 16
-_CLEARLY = 5.0  # standard deviations of chance
-_NEARLY = 0.8  # of what the best other column tells, as bins are coarse
-_FOLDS, _MOST_COLUMNS = 5, 200
+_N_BINS = 16
+_MIN_DEVIATIONS = 5.0  # standard deviations by which chi-squared must exceed chance
+_MAX_RATIO = 0.8  # largest ratio to the best other column; below one because bins are coarse
+_N_FOLDS, _MAX_COLUMNS = 5, 200
 
 
 def missing_checks(
-    rows: Any, expect: Callable[[np.ndarray, np.ndarray], np.ndarray], seed: int, together: Sequence[np.ndarray] = ()
+    rows: Any,
+    expect: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    seed: int,
+    column_groups: Sequence[np.ndarray] = (),
 ) -> list[Check]:
-    """Build one line, a caution, where cells are missing.
+    """Build one caution if cells are missing.
 
     Parameters
     ----------
     rows : ndarray or sparse matrix of shape (n, D)
-        NaN where a cell is missing.
+        The data; NaN marks a missing cell.
     expect : callable
-        From the columns that are seen, bool of shape (D,), and the numbers of others to what the model expects in these,
-        shape (n, number of others).
-    together : sequence of arrays of int
-        Columns that are hidden at a time; by default a fifth of them.
+        Function of the observed columns, bool of shape (D,), and the numbers of others, that returns the values that the
+        model expects in these others, shape (n, number of others).
+    column_groups : sequence of arrays of int
+        Groups of columns that are hidden together; by default five random groups.
     """
     d = rows.shape[1]
-    chosen = np.unique(np.linspace(0, d - 1, _MOST_COLUMNS).astype(int))
-    table = rows[:, chosen].toarray() if sparse.issparse(rows) else rows[:, chosen]
-    gaps, expected = np.isnan(table), np.zeros(table.shape)
-    gappy = np.flatnonzero(gaps.any(axis=0))
-    if not len(gappy) or d < 2:
+    columns = np.unique(np.linspace(0, d - 1, _MAX_COLUMNS).astype(int))
+    table = rows[:, columns].toarray() if sparse.issparse(rows) else rows[:, columns]
+    is_missing, expected = np.isnan(table), np.zeros(table.shape)
+    incomplete = np.flatnonzero(is_missing.any(axis=0))
+    if not len(incomplete) or d < 2:
         return []
-    for fold in together or np.array_split(np.random.default_rng([seed, 108]).permutation(d), min(d, _FOLDS)):
-        seen, places = ~np.isin(np.arange(d), fold), np.flatnonzero(np.isin(chosen, fold))
-        expected[:, places] = expect(seen, chosen[places])
-    by_expected = [_chi_squared(gaps[:, [j]], expected[:, j]) for j in gappy]
-    by_columns = np.array([_chi_squared(gaps[:, gappy], column)[0] * (gappy != j) for j, column in enumerate(table.T)])
-    itself, variance = (float(np.sum(numbers)) for numbers in zip(*by_expected, strict=True))
-    another = max(float(by_columns.max(axis=0).sum()), np.finfo(float).tiny)
-    measured = itself / another if itself > _CLEARLY * np.sqrt(variance) else 0.0
+    for fold in column_groups or np.array_split(np.random.default_rng([seed, 108]).permutation(d), min(d, _N_FOLDS)):
+        observed, positions = ~np.isin(np.arange(d), fold), np.flatnonzero(np.isin(columns, fold))
+        expected[:, positions] = expect(observed, columns[positions])
+    expected_statistics = [_chi_squared(is_missing[:, [j]], expected[:, j]) for j in incomplete]
+    column_statistics = np.array(
+        [_chi_squared(is_missing[:, incomplete], column)[0] * (incomplete != j) for j, column in enumerate(table.T)]
+    )
+    expected_chi_squared, variance = (float(np.sum(numbers)) for numbers in zip(*expected_statistics, strict=True))
+    column_chi_squared = max(float(column_statistics.max(axis=0).sum()), np.finfo(float).tiny)
+    measured = (
+        expected_chi_squared / column_chi_squared if expected_chi_squared > _MIN_DEVIATIONS * np.sqrt(variance) else 0.0
+    )
     return [
         Check(
-            "cells missing by value", "told by itself / by another column", measured, at_most(_NEARLY),
-            "How well the value that the model expects in a cell tells whether it is missing, beside the best other column; 0 "
-            "where it tells no more than chance does.",
+            "cells missing by value", "told by itself / by another column", measured, at_most(_MAX_RATIO),
+            "How well a cell's expected value tells whether the cell is missing, relative to the best other column; 0 if no "
+            "better than chance.",
             "not in the papers", "caution",
-            "What is missing goes with its own value: what is seen of these columns is not typical of them. Find out why "
+            "Cells are missing because of their value, so the observed cells of these columns are not typical. Find out why "
             "cells are missing.",
         )
     ]  # fmt: skip
 
 
-def _chi_squared(gaps: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Chi-squared of gaps, (n, g), in bins of numbers, less what it is by chance, and its variance, both (g,)."""
-    edges = np.unique(np.nanquantile(by, np.arange(1, _BINS) / _BINS)) if not np.isnan(by).all() else np.zeros(0)
-    bins = np.where(np.isnan(by), _BINS, np.searchsorted(edges, by, side="right"))
+def _chi_squared(is_missing: np.ndarray, predictor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return excess and variance of chi-squared of gaps, (n, g), in bins of a predictor; both have shape (g,)."""
+    edges = (
+        np.unique(np.nanquantile(predictor, np.arange(1, _N_BINS) / _N_BINS))
+        if not np.isnan(predictor).all()
+        else np.zeros(0)
+    )
+    bins = np.where(np.isnan(predictor), _N_BINS, np.searchsorted(edges, predictor, side="right"))
     member = (bins[:, None] == np.unique(bins)).astype(np.float64)
-    share = gaps.mean(axis=0)
-    expected = np.outer(member.sum(axis=0), np.maximum(share * (1 - share), 1 / len(gaps) ** 2))
-    squared = (member.T @ (gaps - share)) ** 2 / expected
+    share = is_missing.mean(axis=0)
+    expected = np.outer(member.sum(axis=0), np.maximum(share * (1 - share), 1 / len(is_missing) ** 2))
+    squared = (member.T @ (is_missing - share)) ** 2 / expected
     return squared.sum(axis=0) - (member.shape[1] - 1), (2 + 1 / expected).sum(axis=0)

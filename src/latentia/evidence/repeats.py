@@ -1,9 +1,8 @@
-"""What people read of components, and whether it is found again on other rows.
+"""Repeatability: does what people read of a component repeat on other rows?
 
-Expected errors are about numbers. A topic whose probabilities are off by a half may have the same words and the same documents
-in every fit: it is *found again*. It is the first of the four statements (`latentia.evidence.statements`), and tells components
-of real data that repeat from others best. Alone it is not enough: halves agree on the shells that a mixture cuts a single cloud
-into, too.
+Expected errors are about numbers. A topic whose probabilities are off by a half may have the same words and documents in every
+fit: it is *found again*. This is the first of the four statements (`latentia.evidence.statements`), and the best single sign of
+real components. Alone it is not enough: halves also agree on the shells into which a mixture cuts a single cloud.
 """
 
 from __future__ import annotations
@@ -20,39 +19,41 @@ from .checks import Check, at_most
 
 Again = Literal["yes", "mostly", "no"]
 
-_NEIGHBOURS = 5  # rows of a stretch, among those that are read
-_ALIKE = 0.1  # correlation of neighbours that is worth a word
-FOUND, LEAST_FOUND = 0.75, 0.5  # share of a component that is the same, where it is found again, and where it mostly is
-_NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
-_DOUBTED = 2 / 3  # of what is found again
-_TURNS, _SURE, _MANY = 200, 0.95, 30  # of so many axes and more, hardly any are near others
-_PARTS = {
+_STRETCH_ROWS = 5  # consecutive rows whose likeness is measured
+_MAX_CORRELATION = 0.1  # larger correlations of neighbouring rows are reported
+# Repeat shares from which a component is found again, and mostly found again.
+WELL_FOUND, MOSTLY_FOUND = 0.75, 0.5
+_FEATURE_WEIGHT = 0.25  # weight of the displayed columns, if they repeat less than shares do
+_DISCOUNT = 2 / 3  # factor for repeats that data without components would show too
+_N_ROTATIONS, _CHANCE_QUANTILE = 200, 0.95  # random rotations, and the quantile of their agreement
+_MAX_AXES = 30  # more random axes are hardly ever near each other
+_PART_TEXTS = {
     "nodes": "three quarters of the edges",
     "variance": "halves of the rows",
     "units": "three quarters of the rows",
 }
-_DIGITS = 9  # What one of two halves has is half of it, whatever the last bits of a correlation are.
-_TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding
+_DIGITS = 9  # rounding, so that the last bits of correlations do not decide
+_TINY = 1e-12  # share of the squared length: rows that vary less are constant up to rounding
 
 
 @dataclass(frozen=True)
-class Reading:
+class ComponentView:
     """Shares and features by which people read the components of a fitted model.
 
     Attributes
     ----------
     shares : ndarray of shape (K, n)
-        How much of each component is in each of some rows: shares, probabilities, activations or memberships.
-    shown : ndarray of int, shape (K, m), optional
-        Columns that tables name for each component.
+        Amount of each component in each of some rows: shares, probabilities, activations or memberships.
+    displayed_columns : ndarray of int, shape (K, m), optional
+        Columns that tables show for each component.
     signed : bool
-        Whether a component may be turned round in another fit.
+        Whether the sign of a component is arbitrary.
     ordered : bool
-        Whether the rows are some of those that were split, in their order.
+        Whether the rows are in the order of the data that was split.
     """
 
     shares: np.ndarray
-    shown: np.ndarray | None = None
+    displayed_columns: np.ndarray | None = None
     signed: bool = False
     ordered: bool = True
 
@@ -60,123 +61,132 @@ class Reading:
         object.__setattr__(self, "shares", np.asarray(self.shares))  # from a data frame, if `transform` returns one
 
 
-def repeated(one: Reading, other: Reading) -> np.ndarray:
-    """How much of each component another fit has, from 0 to 1, shape (K,).
+def repeat_shares(view: ComponentView, other_view: ComponentView) -> np.ndarray:
+    """Return how much of each component another fit contains, from 0 to 1, shape (K,).
 
-    Components are matched one to one: of two that stand for the same one, the other fit has one. It is the correlation of
-    the shares of matched ones in the same rows; where tables name columns, three quarters of that and a quarter of the share of
-    the named columns that both name, if that is less.
+    Components are matched one to one, so a duplicate has no partner. The value is the correlation of matched shares in the same
+    rows; if tables show columns, three quarters of it plus a quarter of the common share of these columns, if that is less.
     """
-    alike = _correlations(one.shares, other.shares)
-    alike = np.abs(alike) if one.signed else np.maximum(alike, 0.0)
-    mine, theirs = linear_sum_assignment(-alike)
-    found = np.zeros(len(alike))
-    found[mine] = alike[mine, theirs]
-    if one.shown is not None and other.shown is not None:
-        pairs = zip(one.shown[mine], other.shown[theirs], strict=True)
-        named = np.array([len(np.intersect1d(a, b)) / max(len(a), 1) for a, b in pairs])
-        found[mine] = np.minimum(found[mine], (1 - _NAMED) * found[mine] + _NAMED * named)
-    return found
+    similarities = _correlations(view.shares, other_view.shares)
+    similarities = np.abs(similarities) if view.signed else np.maximum(similarities, 0.0)
+    rows, columns = linear_sum_assignment(-similarities)
+    shares = np.zeros(len(similarities))
+    shares[rows] = similarities[rows, columns]
+    if view.displayed_columns is not None and other_view.displayed_columns is not None:
+        pairs = zip(view.displayed_columns[rows], other_view.displayed_columns[columns], strict=True)
+        common_features = np.array([len(np.intersect1d(a, b)) / max(len(a), 1) for a, b in pairs])
+        shares[rows] = np.minimum(
+            shares[rows], (1 - _FEATURE_WEIGHT) * shares[rows] + _FEATURE_WEIGHT * common_features
+        )
+    return shares
 
 
-def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
-    """How much of each component fits on halves of the data have in the mean, shape (K,); None of one that all rows have alike,
-    or without halves.
+def mean_repeat_shares(full_view: ComponentView, half_views: Sequence[ComponentView]) -> np.ndarray | None:
+    """Return the mean of `repeat_shares` over fits on halves, shape (K,).
+
+    None without halves, or if the only component is constant over all rows.
     """
-    if not halves or (len(whole.shares) == 1 and not _standard(whole.shares).any()):
+    if not half_views or (len(full_view.shares) == 1 and not _standardize(full_view.shares).any()):
         return None
-    found = np.mean([repeated(whole, half) for half in halves], axis=0).round(_DIGITS)
-    return doubted(found) if len(halves) > 1 and no_better_than_chance(*halves[:2]) else np.asarray(found)
+    shares = np.mean([repeat_shares(full_view, half) for half in half_views], axis=0).round(_DIGITS)
+    return (
+        discount_repeats(shares)
+        if len(half_views) > 1 and no_better_than_chance(*half_views[:2])
+        else np.asarray(shares)
+    )
 
 
-def mean_cosine(whole: Sequence[np.ndarray], halves: Sequence[Sequence[np.ndarray]]) -> np.ndarray | None:
-    """The same of components that are numbers without rows, such as coefficients: cosines, each counted from 0, shape (K,)."""
-    if not halves:
+def mean_cosine(full_fit: Sequence[np.ndarray], half_fits: Sequence[Sequence[np.ndarray]]) -> np.ndarray | None:
+    """Return mean cosines, at least 0, of components without rows, such as coefficients, shape (K,)."""
+    if not half_fits:
         return None
-    return np.mean([[max(_cosine(a, b), 0.0) for a, b in zip(whole, half, strict=True)] for half in halves], axis=0)
+    return np.mean(
+        [[max(_cosine(a, b), 0.0) for a, b in zip(full_fit, half, strict=True)] for half in half_fits], axis=0
+    )
 
 
-def _cosine(one: np.ndarray, other: np.ndarray) -> float:
-    sizes = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(np.vdot(one, other)) / sizes if sizes > 0 else 0.0
+def _cosine(first: np.ndarray, second: np.ndarray) -> float:
+    sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(np.vdot(first, second)) / sizes if sizes > 0 else 0.0
 
 
-def doubted(found: np.ndarray, which: bool | np.ndarray = True) -> np.ndarray:
-    """Components found again; those that data without components would give as well are "mostly" at best."""
-    return np.where(which, _DOUBTED, 1.0) * found
+def discount_repeats(repeats: np.ndarray, is_doubtful: bool | np.ndarray = True) -> np.ndarray:
+    """Lower the repeats of doubtful components, so that they are "mostly" at best."""
+    return np.where(is_doubtful, _DISCOUNT, 1.0) * repeats
 
 
-def no_better_than_chance(one: Reading, other: Reading) -> bool:
-    """Whether components of two fits on different rows agree no better than axes that are turned at random do.
+def no_better_than_chance(view: ComponentView, other_view: ComponentView) -> bool:
+    """Return True if two fits agree no better than randomly rotated axes do.
 
-    A few axes of one space always have near ones among any others: in three dimensions matched ones have a mean correlation
-    of .8. So it is asked of those that have no sign, all together.
+    A few axes of one space are always near some others: in three dimensions matched random axes have a mean correlation of .8.
+    So the test is on components without a sign, all together.
     """
-    k = len(one.shares)
-    if not one.signed or not 1 < k <= _MANY:
+    k = len(view.shares)
+    if not view.signed or not 1 < k <= _MAX_AXES:
         return False
-    return bool(repeated(one, other).mean() <= _by_chance(k))
+    return bool(repeat_shares(view, other_view).mean() <= _chance_agreement(k))
 
 
 @cache
-def _by_chance(k: int) -> float:
-    """Mean correlation of matched axes that k axes, turned at random, seldom have more of."""
-    turned = np.abs(np.linalg.qr(np.random.default_rng(0).standard_normal((_TURNS, k, k)))[0])
-    return float(np.quantile([table[linear_sum_assignment(-table)].mean() for table in turned], _SURE))
+def _chance_agreement(k: int) -> float:
+    """Return the mean correlation that k matched random axes seldom exceed."""
+    rotations = np.abs(np.linalg.qr(np.random.default_rng(0).standard_normal((_N_ROTATIONS, k, k)))[0])
+    return float(np.quantile([table[linear_sum_assignment(-table)].mean() for table in rotations], _CHANCE_QUANTILE))
 
 
-def neighbour_checks(reading: Reading, stretch: int) -> list[Check]:
-    """How alike neighbouring rows are, where stretches of them were assigned to the same half."""
-    if stretch < 2 or not reading.ordered or reading.shares.shape[1] < 2 * _NEIGHBOURS:
+def neighbour_checks(component_view: ComponentView, stretch_length: int) -> list[Check]:
+    """Report how alike neighbouring rows are, if stretches of rows stayed together in the split."""
+    if stretch_length < 2 or not component_view.ordered or component_view.shares.shape[1] < 2 * _STRETCH_ROWS:
         return []
     return [
         Check(
-            "likeness of neighbours", "", _within_stretches(reading.shares), at_most(_ALIKE, "0 for rows in no order"),
-            "Correlation of the components' shares in neighbouring rows. Neighbours were kept together, so that errors are for "
-            "other stretches of rows, and not for other rows in between.",
+            "likeness of neighbours", "", _intraclass_correlation(component_view.shares),
+            at_most(_MAX_CORRELATION, "0 for rows in no order"),
+            "Correlation of the components' shares in neighbouring rows. Neighbours were kept together, so errors are for new "
+            "stretches of rows, not for new rows in between.",
             "not in the papers", "note",
-            "Neighbouring rows are alike, and were kept together: where their order means nothing, evidence_.stability(X) has "
+            "Neighbouring rows are alike and were kept together. If their order means nothing, evidence_.stability(X) gives "
             "the errors for rows split one by one.",
         )
     ]  # fmt: skip
 
 
-def _within_stretches(shares: np.ndarray) -> float:
-    """Intraclass correlation of shares (K, n) in stretches of some rows, the mean over components that vary."""
-    n = shares.shape[1] // _NEIGHBOURS
-    table = shares[:, : n * _NEIGHBOURS].reshape(len(shares), n, _NEIGHBOURS)
-    between = _NEIGHBOURS * table.mean(axis=2).var(axis=1) * n / (n - 1)
+def _intraclass_correlation(shares: np.ndarray) -> float:
+    """Return the intraclass correlation of shares (K, n) in stretches of rows, averaged over components that vary."""
+    n = shares.shape[1] // _STRETCH_ROWS
+    table = shares[:, : n * _STRETCH_ROWS].reshape(len(shares), n, _STRETCH_ROWS)
+    between = _STRETCH_ROWS * table.mean(axis=2).var(axis=1) * n / (n - 1)
     within = table.var(axis=2, ddof=1).mean(axis=1)
-    total = between + (_NEIGHBOURS - 1) * within
-    alike = (between - within)[total > 0] / total[total > 0]
-    return float(alike.mean()) if len(alike) else 0.0
+    total = between + (_STRETCH_ROWS - 1) * within
+    correlations = (between - within)[total > 0] / total[total > 0]
+    return float(correlations.mean()) if len(correlations) else 0.0
 
 
 def again(share: float | None) -> Again | Literal[""]:
-    """The same in a word; nothing where it was not measured."""
+    """Return "yes", "mostly" or "no" for a repeat share; "" if it was not measured."""
     if share is None:
         return ""
-    return "yes" if share >= FOUND else "mostly" if share >= LEAST_FOUND else "no"
+    return "yes" if share >= WELL_FOUND else "mostly" if share >= MOSTLY_FOUND else "no"
 
 
 def again_text(share: float | None) -> str:
-    """``yes, 93%``."""
+    """Format a repeat share: ``yes, 93%``."""
     return "" if share is None else f"{again(share)}, {share:.0%}"
 
 
 def parts_text(nouns: tuple[str, str, str]) -> str:
-    """The parts of the data in which components are looked for: halves of the rows, or of what shares refer to."""
-    return _PARTS.get(nouns[1]) or _PARTS.get(nouns[2], f"halves of the {nouns[2]}")
+    """Name the parts of the data that are compared: halves of the rows, or of what the shares refer to."""
+    return _PART_TEXTS.get(nouns[1]) or _PART_TEXTS.get(nouns[2], f"halves of the {nouns[2]}")
 
 
-def _correlations(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Between rows, shape (K, K'); 0 where one of them is constant."""
-    first, second = (_standard(shares) for shares in (one, other))
-    return np.clip(first @ second.T, -1.0, 1.0)
+def _correlations(first_shares: np.ndarray, second_shares: np.ndarray) -> np.ndarray:
+    """Return correlations between rows, shape (K, K'); 0 for constant rows."""
+    first_rows, second_rows = (_standardize(shares) for shares in (first_shares, second_shares))
+    return np.clip(first_rows @ second_rows.T, -1.0, 1.0)
 
 
-def _standard(shares: np.ndarray) -> np.ndarray:
-    """Rows with mean zero and length one, or zero."""
+def _standardize(shares: np.ndarray) -> np.ndarray:
+    """Centre rows and scale them to length one; constant rows become zero."""
     centred = shares - shares.mean(axis=1, keepdims=True)
     squares = np.einsum("kn,kn->k", centred, centred)
     varies = squares > _TINY * np.einsum("kn,kn->k", shares, shares)

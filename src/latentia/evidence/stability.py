@@ -1,4 +1,4 @@
-"""Error bars from full fits on disjoint halves of the data: what `Evidence.stability` does."""
+"""Error bars from full fits on disjoint halves of the data, for `Evidence.stability`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from sklearn.base import clone
 
 from ..exceptions import LatentiaError, NotSupportedWarning
-from ..passes.dask import in_blocks
+from ..passes.dask import convert_collections
 
 
 def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_state: int = 0, **named: Any) -> np.ndarray:
-    """Mean distance of each component of a fitted estimator to the nearest one of fits on halves of the data.
+    """Return the mean distance of each fitted component to the nearest one in fits on halves of the data.
 
     Parameters
     ----------
     estimator : Estimator
         Fitted. Its ``_halves`` halve the data and its ``_distances`` compare.
     *data, **named
-        What ``fit`` took, by position or name, in any form that it takes.
+        The arguments of ``fit``, by position or name, in any form it accepts.
     n_splits : int
 
     Returns
@@ -29,7 +29,7 @@ def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_stat
     ndarray of shape (K,)
     """
     if n_splits < 1:
-        raise LatentiaError("at least one split is needed.", parameter="n_splits", value=n_splits)
+        raise LatentiaError("expected at least one split.", parameter="n_splits", value=n_splits)
     signature = inspect.signature(estimator.fit)
     unknown = [name for name in named if name not in signature.parameters]
     if unknown:
@@ -38,8 +38,10 @@ def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_stat
         arguments = signature.bind(*data, **named).arguments
     except TypeError as error:
         raise LatentiaError(f"stability: {error}; fit takes {', '.join(signature.parameters)}.") from error
-    (_, table), *more = arguments.items()
-    args, named = in_blocks(type(estimator).fit, (table,), {name: value for name, value in more if value is not None})
+    (_, table), *remaining = arguments.items()
+    args, named = convert_collections(
+        type(estimator).fit, (table,), {name: value for name, value in remaining if value is not None}
+    )
     distances = []
     for split in range(n_splits):
         for half in estimator._halves(*args, random_state + split, **named):
@@ -47,16 +49,16 @@ def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_stat
             if "n_splits" in model.get_params():
                 model.set_params(n_splits=0)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NotSupportedWarning)  # it is about half of the data
+                warnings.simplefilter("ignore", NotSupportedWarning)  # the warning would be about half of the data
                 model.fit(**half)
-            _check_alike(estimator, model)
+            _check_same_widths(estimator, model)
             distances.append(estimator._distances(model))
     return np.mean(distances, axis=0)
 
 
-def _check_alike(estimator: Any, other: Any) -> None:
-    """Raise unless a fit of other data has the columns of an estimator."""
-    for what, expected in estimator._widths().items():
-        observed = other._widths()[what]
+def _check_same_widths(estimator: Any, half_model: Any) -> None:
+    """Raise if the fit on new data has other numbers of columns than the estimator."""
+    for noun, expected in estimator._widths().items():
+        observed = half_model._widths()[noun]
         if expected != observed:
-            raise LatentiaError(f"stability: expected the {expected} {what} of the fit, found {observed}.")
+            raise LatentiaError(f"stability: expected the {expected} {noun} of the fit, found {observed}.")

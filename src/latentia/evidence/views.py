@@ -1,4 +1,4 @@
-"""Goodness of fit of models whose views are independent given the component: what they leave, against noise."""
+"""Goodness of fit of models whose views are independent given the component."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ import numpy as np
 from .checks import Check, at_most
 from .goodness import Misfit, share_of
 
-_OF_EM = 0.8  # as far as a fit by moments: so it was on data with known answers
-_MOST_ACROSS, _MOST_WITHIN = 2.0, 3.0  # times the noise; parameters by moments have some of their own within a view
+_EM_SHARE = 0.8  # error of an EM fit relative to a fit by moments, on data with known answers
+_MAX_RATIO_ACROSS, _MAX_RATIO_WITHIN = (
+    2.0,
+    3.0,
+)  # times the noise; within a view, moment estimates add their own
 
 Norms: TypeAlias = tuple[float, float, float]
 
 
 class ViewMisfits(NamedTuple):
-    """Residuals of a fit: of the third moment of three views, of their covariances, and of those of features.
+    """Residuals of the third moment of three views, of covariances across views, and of those within views.
 
     Attributes
     ----------
     tensor, across : Misfit
     within : Misfit or None
-        Of features in one view; None where the model does not say that they are independent.
+        Misfit of features in one view; None if the model does not assume their independence.
     """
 
     tensor: Misfit
@@ -31,59 +34,63 @@ class ViewMisfits(NamedTuple):
     within: Misfit | None = None
 
     @classmethod
-    def of(cls, tensor: Norms, across: Norms, within: Norms | None, surplus: bool) -> ViewMisfits:
-        """From squared norms of what is left, of its noise and of the whole.
+    def from_norms(cls, tensor: Norms, across: Norms, within: Norms | None, surplus: bool) -> ViewMisfits:
+        """Build misfits from squared norms of residual, noise and total.
 
         Parameters
         ----------
         surplus : bool
-            Whether more directions are above the noise than the components span. Then what is left across views is known not
-            to be noise, and all of it beyond the noise counts.
+            Whether more directions are above the noise than the components span. Then the residual across views is not noise
+            alone, and all of it beyond the noise counts.
         """
-        beyond = Misfit.of(*across)
+        beyond = Misfit.from_norms(*across)
         if surplus:
-            left, noise, whole = across
-            beyond = replace(beyond, share=share_of(left - noise, whole))
-        return cls(Misfit.of(*tensor), beyond, None if within is None else Misfit.of(*within))
+            residual, noise, total = across
+            beyond = replace(beyond, share=share_of(residual - noise, total))
+        return cls(Misfit.from_norms(*tensor), beyond, None if within is None else Misfit.from_norms(*within))
 
     def together(self, refined: bool) -> Misfit:
-        """The one that says how far components are off.
+        """Combine the misfits into one that bounds the error of components.
 
-        What is left of covariances moves means by half as much: to first order, whitening with M + E turns them by E / 2. No
-        component is further off than the nearest other one because of it. EM goes by whole rows and not by three moments, and
-        is moved less.
+        A residual of covariances moves means by half as much: to first order, whitening with M + E turns them by E / 2. It
+        moves no component further than to the nearest other one. EM uses whole rows instead of three moments, and is moved
+        less.
         """
         share = min(max(self.tensor.share, self.across.share / 2), 1.0)
-        return replace(self.tensor, share=_OF_EM * share if refined else share)
+        return replace(self.tensor, share=_EM_SHARE * share if refined else share)
 
-    def checks(self, what: str, views: str, parts: str, refined: bool) -> list[Check]:
-        """A line for each.
+    def checks(self, component_noun: str, views: str, parts: str, refined: bool) -> list[Check]:
+        """Build one check per misfit.
 
         Parameters
         ----------
-        what : str
-            The components.
+        component_noun : str
+            Plural noun for components.
         views, parts : str
-            What is independent given one: "views", "features of a view".
+            Nouns for what is independent given a component: "views", "features of a view".
         refined : bool
-            By EM: where features share more among themselves than with the component, it finds that instead.
+            Whether EM refined the fit: if features depend on each other more than on the component, EM fits that instead.
         """
-        remedy = f"Leave out what {views} share apart from the {what}, or compare with more {what}."
-        lines = [*self.tensor.checks(what=what), _shared(views, self.across, _MOST_ACROSS, remedy)]
+        remedy = f"Remove what {views} share besides the {component_noun}, or compare with more {component_noun}."
+        lines = [
+            *self.tensor.checks(noun=component_noun),
+            _independence_check(views, self.across, _MAX_RATIO_ACROSS, remedy),
+        ]
         if self.within is not None:
-            remedy = f"Some {parts} repeat others: leave them out, or make one of them."
-            line = _shared(parts, self.within, _MOST_WITHIN, remedy)
+            remedy = f"Some {parts} repeat others: remove them, or merge them."
+            line = _independence_check(parts, self.within, _MAX_RATIO_WITHIN, remedy)
             lines.append(replace(line, role="veto") if refined and self.within.share > 1 else line)
         return lines
 
 
-def counted_parameters(extra: int, n_rows: int, refined: bool) -> int:
-    """For `trivial_checks`: all that a likelihood chose, and of those by moments as many as Akaike's penalty has."""
+def count_parameters(extra: int, n_rows: int, refined: bool) -> int:
+    """Count parameters for `trivial_checks`: all after EM; for moments, as many as give Akaike's penalty."""
     return extra if refined else round(2 * extra / np.log(max(n_rows, 8)))
 
 
-def _shared(what: str, misfit: Misfit, most: float, remedy: str) -> Check:
+def _independence_check(feature_noun: str, misfit: Misfit, max_ratio: float, remedy: str) -> Check:
     return Check(
-        f"independence of {what}", "|R|^2 / |N|^2", misfit.ratio, at_most(most, "1 for noise"),
-        f"What {what} share beyond what the model says, against noise.", "not in the papers", "caution", remedy,
+        f"independence of {feature_noun}", "|R|^2 / |N|^2", misfit.ratio, at_most(max_ratio, "1 for noise"),
+        f"Dependence of {feature_noun} that the model does not explain, relative to noise.",
+        "not in the papers", "caution", remedy,
     )  # fmt: skip

@@ -1,17 +1,17 @@
-"""Goodness of fit of independent components: what they leave of the fourth cumulant, against what noise leaves.
+"""Goodness of fit of independent components: residual of the fourth cumulant, compared with noise.
 
-In the white coordinates of the sources the cumulant C of independent ones is diagonal. As in `latentia.evidence.goodness`, the
-rest R of C is compared with half of the difference N of the cumulants of two halves, each whitened on its own, and what the fit
-absorbs is left out of both: C_kkkk and, of each pair (C_kkkl, C_lllk), the direction (kappa_k, -kappa_l) of a rotation. In
-Gaussian noise the sources need not be white, and all C_kkkl are left out; directions without a source are compared too.
+In the white coordinates of independent sources the cumulant C is diagonal. As in `latentia.evidence.goodness`, the residual R
+of C is compared with half of the difference N of the cumulants of two halves, each whitened separately. The directions that the
+fit absorbs are removed from both: C_kkkk and, for each pair (C_kkkl, C_lllk), the direction (kappa_k, -kappa_l) of a rotation.
+In Gaussian noise the sources need not be white, and all C_kkkl are removed; directions without a source are compared too.
 
-The whole cumulant is compared with that of Gaussian rows, whose different entries, times the root of how often each occurs, are
-then independent with the variance 24 / n, to first order also after whitening, and those of the covariance with the variance
-2 / n. Three splits of four groups of rows give three independent differences D of the halves' covariances, half of each, from
-which n is estimated, so that rows which depend on each other count less. The ratio of both has the distribution of F.
+The full cumulant is compared with that of Gaussian rows. Its distinct entries, times the root of their multiplicity, are
+independent with variance 24 / n, to first order also after whitening; those of the covariance have variance 2 / n. Three splits
+of four groups of rows give three independent differences of the halves' covariances, which estimate n, so that dependent rows
+count less. The ratio has an F distribution.
 
-Noise in the data, more sources than components and dependent sources all show in R. Entries C_kkll alone say that sources are
-loud at the same times: that moves no direction, and errors are not widened by it.
+Noise in the data, more sources than components and dependent sources all increase R. Entries C_kkll alone mean that sources are
+loud at the same times, which changes no direction and does not increase the errors.
 """
 
 from __future__ import annotations
@@ -25,156 +25,164 @@ from ..evidence import Misfit
 from ..moments import FourthSums
 from ..tensor.operators import SymmetricFour
 
-_MOST = 2.0  # ratio that noise alone seldom has, where there are many entries
-_CHANCE = 0.01
-_GAUSSIAN = 0.005  # of Gaussian rows, that their cumulant is taken for one
-_EXCESS = 2.0  # that rows which depend on each other seldom have
-_AMPLITUDE = 1.7  # of other sources in a recovered one, for a misfit that is all of the cumulant
-_SURE = 3.0  # standard errors of a kurtosis: the largest of several directions has more than one
-_LEAST = 1e-2  # variance of a half in white coordinates
-_MANY = 16  # components from which on one split has entries enough
+_MIN_LIMIT = 2.0  # ratio that noise alone seldom reaches, with many entries
+_FALSE_ALARM = 0.01  # chance that noise is above the limit
+_GAUSSIAN_CHANCE = 0.005  # chance that Gaussian rows are taken as non-Gaussian
+_MIN_EXCESS = 2.0  # excess that dependent Gaussian rows seldom reach
+_ERROR_PER_SHARE = 1.7  # amplitude of other sources in a recovered one, for a misfit as large as the cumulant
+_DEVIATIONS = 3.0  # standard errors of a kurtosis; the largest of several directions is beyond one
+_MIN_VARIANCE = 1e-2  # smallest variance of a half in white coordinates
+_MANY_COMPONENTS = 16  # From here on one split has enough entries.
 
 
 class CumulantFit(NamedTuple):
-    """What halves say of the cumulant.
+    """Fit of the cumulant, judged by halves of the rows.
 
     Attributes
     ----------
     misfit : Misfit
-    most : float
-        The ratio that noise seldom exceeds: it is larger for fewer than four components, which leave few entries.
+    limit : float
+        Ratio that noise seldom exceeds; larger for fewer than four components, which have few entries.
     excess : float or None
-        |C|^2 over its mean for Gaussian data, which is about one for such data. None if there is nothing to compare.
-    least : float
-        The excess that Gaussian data has in one of two hundred fits; it is larger for few components.
+        |C|^2 over its mean for Gaussian data; about one for such data. None if there is nothing to compare.
+    min_excess : float
+        Excess of Gaussian data in one of two hundred fits; larger for few components.
     noise : SymmetricFour
-        N of the first split.
-    turned : float or ndarray of shape (K,)
-        Amplitude of other sources in each one as several look Gaussian: any rotation of these gives the same rows.
+        Noise tensor N of the first split.
+    rotation_error : float or ndarray of shape (K,)
+        Amplitude of other sources in each source if several look Gaussian: any rotation of these gives the same rows.
     """
 
     misfit: Misfit
-    most: float
+    limit: float
     excess: float | None
-    least: float
+    min_excess: float
     noise: SymmetricFour
-    turned: float | np.ndarray = 0.0
+    rotation_error: float | np.ndarray = 0.0
 
     @property
     def fits(self) -> bool:
-        """Whether noise of the cumulant explains what the sources leave of it."""
-        return self.misfit.ratio is None or self.misfit.ratio <= self.most
+        """True if noise of the cumulant explains the residual."""
+        return self.misfit.ratio is None or self.misfit.ratio <= self.limit
 
     @property
     def bias(self) -> float:
-        """Amplitude of other sources in each one that it stands for."""
-        return min(_AMPLITUDE * self.misfit.share, 1.0)
+        """Amplitude of other sources in each source that the misfit implies."""
+        return min(_ERROR_PER_SHARE * self.misfit.share, 1.0)
 
 
-def fit_of_cumulant(
-    whole: FourthSums,
+def measure_cumulant_fit(
+    sums: FourthSums,
     splits: list[tuple[FourthSums, FourthSums]],
     unmixing: np.ndarray,
     rest: np.ndarray | None = None,
 ) -> CumulantFit:
-    """Compare what the components leave of the cumulant with its noise.
+    """Measure the residual of the cumulant, and compare it with noise.
 
     Parameters
     ----------
-    whole : FourthSums
+    sums : FourthSums
     splits : list of pairs of FourthSums
-        Of disjoint halves.
+        Sums of disjoint halves.
     unmixing : ndarray of shape (K, b)
-        From coordinates to white sources.
+        Map from coordinates to white sources.
     rest : ndarray of shape (r - K, b), optional
-        In Gaussian noise: from coordinates to white ones without a source. The sources need not be white then.
+        In Gaussian noise: map from coordinates to white ones without a source. The sources need not be white then.
     """
-    free, n_sources = rest is not None, len(unmixing)
+    is_noisy, n_sources = rest is not None, len(unmixing)
     unmixing = unmixing if rest is None else np.vstack([unmixing, rest])
     k = len(unmixing)
-    cumulant = whole.cumulant(unmixing.T)
-    some = splits if k < _MANY else splits[:1]
-    halves = [[half.cumulant(unmixing.T) if free else _own(half, unmixing.T) for half in pair] for pair in some]
+    cumulant = sums.cumulant(unmixing.T)
+    used_splits = splits if k < _MANY_COMPONENTS else splits[:1]
+    halves = [
+        [half.cumulant(unmixing.T) if is_noisy else _whiten_half(half, unmixing.T) for half in pair]
+        for pair in used_splits
+    ]
     noises = [SymmetricFour((first.packed - second.packed) / 2, k) for first, second in halves]
     if k < 2:
-        return CumulantFit(Misfit(), _MOST, None, _EXCESS, noises[0])
-    kurtosis = np.diag(_repeated(cumulant)[0])[:n_sources]
-    left, loud = _left(cumulant, kurtosis, free)
-    noise, loud_noise = np.mean([_left(one, kurtosis, free) for one in noises], axis=0)
-    others, others_noise = left - loud, max(noise - loud_noise, np.finfo(float).tiny)
-    entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - (k * n_sources if free else k * (k + 1) // 2)
-    most, ratio = _most(entries, len(noises)), max(left / max(noise, np.finfo(float).tiny), others / others_noise)
-    beyond = max(others - (most if free else 1.0) * others_noise, 0.0) if ratio > most else 0.0
-    size = float(left + kurtosis @ kurtosis)
-    misfit = Misfit(float(ratio), float(np.sqrt(beyond / size)))
-    if free:
-        unmixing = np.linalg.inv(np.linalg.cholesky(unmixing @ whole.covariance @ unmixing.T)) @ unmixing
-        cumulant = whole.cumulant(unmixing.T)
-    variance = _entry_variance(splits, unmixing)
-    turned = 0.0 if free else _turned(np.diag(_repeated(cumulant)[1]), 12 * variance)
-    return CumulantFit(misfit, most, *_excess(cumulant, variance, len(splits)), noises[0], turned)
+        return CumulantFit(Misfit(), _MIN_LIMIT, None, _MIN_EXCESS, noises[0])
+    kurtosis = np.diag(_extract_repeated(cumulant)[0])[:n_sources]
+    residual, joint_part = _measure_residual(cumulant, kurtosis, is_noisy)
+    noise, joint_noise = np.mean(
+        [_measure_residual(noise_tensor, kurtosis, is_noisy) for noise_tensor in noises], axis=0
+    )
+    other_part, other_noise = residual - joint_part, max(noise - joint_noise, np.finfo(float).tiny)
+    entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - (k * n_sources if is_noisy else k * (k + 1) // 2)
+    limit = _compute_limit(entries, len(noises))
+    ratio = max(residual / max(noise, np.finfo(float).tiny), other_part / other_noise)
+    excess = max(other_part - (limit if is_noisy else 1.0) * other_noise, 0.0) if ratio > limit else 0.0
+    size = float(residual + kurtosis @ kurtosis)
+    misfit = Misfit(float(ratio), float(np.sqrt(excess / size)))
+    if is_noisy:
+        unmixing = np.linalg.inv(np.linalg.cholesky(unmixing @ sums.covariance @ unmixing.T)) @ unmixing
+        cumulant = sums.cumulant(unmixing.T)
+    variance = _estimate_entry_variance(splits, unmixing)
+    rotation_error = (
+        0.0 if is_noisy else _estimate_rotation_error(np.diag(_extract_repeated(cumulant)[1]), 12 * variance)
+    )
+    return CumulantFit(misfit, limit, *_measure_excess(cumulant, variance, len(splits)), noises[0], rotation_error)
 
 
-def _own(half: FourthSums, matrix: np.ndarray) -> SymmetricFour:
-    """Cumulant of a half, whitened on its own."""
+def _whiten_half(half: FourthSums, matrix: np.ndarray) -> SymmetricFour:
+    """Compute the cumulant of a half in its own white coordinates."""
     values, vectors = np.linalg.eigh(matrix.T @ half.covariance @ matrix)
-    return half.cumulant(matrix @ (vectors / np.sqrt(np.maximum(values, _LEAST))) @ vectors.T)
+    return half.cumulant(matrix @ (vectors / np.sqrt(np.maximum(values, _MIN_VARIANCE))) @ vectors.T)
 
 
-def _left(tensor: SymmetricFour, kurtosis: np.ndarray, free: bool) -> tuple[float, float]:
-    """Squared norm of what no change of the kurtosis and no rotation absorbs, and the part of it in the entries kkll.
+def _measure_residual(tensor: SymmetricFour, kurtosis: np.ndarray, is_noisy: bool) -> tuple[float, float]:
+    """Measure the squared norm that no kurtosis and no rotation absorbs, and its part in the entries kkll.
 
-    With ``free`` what no change of the mixing absorbs.
+    With ``is_noisy``: that no change of the mixing absorbs.
     """
-    triple, twice = _repeated(tensor)
-    own = np.diag(twice)
-    loud = 3 * ((twice**2).sum() - (own**2).sum())
-    if free:
+    triples, doubles = _extract_repeated(tensor)
+    diagonal = np.diag(doubles)
+    joint_part = 3 * ((doubles**2).sum() - (diagonal**2).sum())
+    if is_noisy:
         k = len(kurtosis)
-        absorbed = 4 * (triple[:k] ** 2).sum() - 3 * (own[:k] ** 2).sum()
-        return float(max(tensor.squared_norm() - absorbed, 0.0)), float(loud)
-    sums = kurtosis**2 + kurtosis[:, None] ** 2
-    across = (triple * kurtosis + (triple * kurtosis).T) ** 2 / np.maximum(sums, np.finfo(float).tiny)
-    np.fill_diagonal(across, 0.0)
-    distinct = tensor.squared_norm() - (own**2).sum() - 4 * ((triple**2).sum() - (own**2).sum())
-    return float(max(distinct, 0.0) + 2 * across.sum()), float(loud)
+        absorbed = 4 * (triples[:k] ** 2).sum() - 3 * (diagonal[:k] ** 2).sum()
+        return float(max(tensor.norm_squared() - absorbed, 0.0)), float(joint_part)
+    scale = kurtosis**2 + kurtosis[:, None] ** 2
+    rotations = (triples * kurtosis + (triples * kurtosis).T) ** 2 / np.maximum(scale, np.finfo(float).tiny)
+    np.fill_diagonal(rotations, 0.0)
+    distinct = tensor.norm_squared() - (diagonal**2).sum() - 4 * ((triples**2).sum() - (diagonal**2).sum())
+    return float(max(distinct, 0.0) + 2 * rotations.sum()), float(joint_part)
 
 
-def _repeated(tensor: SymmetricFour) -> tuple[np.ndarray, np.ndarray]:
-    """The entries kkkl and kkll, both of shape (K, K)."""
+def _extract_repeated(tensor: SymmetricFour) -> tuple[np.ndarray, np.ndarray]:
+    """Extract the entries kkkl and kkll, both of shape (K, K)."""
     i, j = np.triu_indices(tensor.dim)
-    own = np.flatnonzero(i == j)
+    diagonal = np.flatnonzero(i == j)
     place = np.empty((tensor.dim,) * 2, np.int64)
     place[i, j] = place[j, i] = np.arange(len(i))
-    return tensor.packed[own[:, None], place], tensor.packed[np.ix_(own, own)]
+    return tensor.packed[diagonal[:, None], place], tensor.packed[np.ix_(diagonal, diagonal)]
 
 
-def _entry_variance(splits: list[tuple[FourthSums, FourthSums]], unmixing: np.ndarray) -> float:
-    """2 / n, of as many rows as halves differ like."""
+def _estimate_entry_variance(splits: list[tuple[FourthSums, FourthSums]], unmixing: np.ndarray) -> float:
+    """Estimate 2 / n, with the effective number of rows n from the difference of halves."""
     k = len(unmixing)
     halves = [unmixing @ (first.covariance - second.covariance) @ unmixing.T / 2 for first, second in splits]
     squared = float(np.mean([(half**2).sum() for half in halves]))
     return max(squared / (k * (k + 1) // 2), np.finfo(float).tiny)
 
 
-def _excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> tuple[float, float]:
-    """The squared cumulant over its mean for Gaussian rows, and what that exceeds for such rows in one of two hundred fits."""
+def _measure_excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> tuple[float, float]:
+    """Measure the squared cumulant over its mean for Gaussian rows, and its limit for such rows in one of two hundred fits."""
     k = cumulant.dim
     fourth, second = k * (k + 1) * (k + 2) * (k + 3) // 24, k * (k + 1) // 2
-    least = float(stats.f.isf(_GAUSSIAN, fourth, n_splits * second))
-    return cumulant.squared_norm() / (12 * variance * fourth), max(_EXCESS, least)
+    min_excess = float(stats.f.isf(_GAUSSIAN_CHANCE, fourth, n_splits * second))
+    return cumulant.norm_squared() / (12 * variance * fourth), max(_MIN_EXCESS, min_excess)
 
 
-def _turned(kurtosis: np.ndarray, variance: float) -> np.ndarray:
-    """What other sources are in those whose kurtosis is within its noise, given that of a Gaussian one, if they are several.
+def _estimate_rotation_error(kurtosis: np.ndarray, variance: float) -> np.ndarray:
+    """Estimate the amplitude of other sources in those whose kurtosis is within noise, if there are several.
 
-    Of m sources in m directions at random, each has about a share of (1 + log m) / m of the one that it has most of.
+    In m random directions of m sources the largest source of each has about the share (1 + log m) / m.
     """
-    alike = kurtosis**2 <= _SURE**2 * variance
-    m = max(int(alike.sum()), 1)
-    return np.where(alike, np.sqrt(1 - (1 + np.log(m)) / m), 0.0)
+    looks_gaussian = kurtosis**2 <= _DEVIATIONS**2 * variance
+    m = max(int(looks_gaussian.sum()), 1)
+    return np.where(looks_gaussian, np.sqrt(1 - (1 + np.log(m)) / m), 0.0)
 
 
-def _most(entries: int, n_splits: int) -> float:
-    """The ratio that normal noise exceeds by chance in one of a hundred fits, and at least 2."""
-    return max(_MOST, float(stats.f.isf(_CHANCE, entries, n_splits * entries)))
+def _compute_limit(entries: int, n_splits: int) -> float:
+    """Compute the ratio that normal noise exceeds by chance in one of a hundred fits, at least 2."""
+    return max(_MIN_LIMIT, float(stats.f.isf(_FALSE_ALARM, entries, n_splits * entries)))

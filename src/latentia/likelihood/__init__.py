@@ -1,11 +1,11 @@
-"""Likelihoods: the one driver of EM, updates of a pass that several models share, and samplers."""
+"""Likelihoods: the driver of EM, E-step updates that several models share, and samplers."""
 
 from .admixture import fold_in, token_probabilities
 from .coordinates import Chances, Distributions, Expected, Gaussians, Rates, Values
 from .edges import draw_edges
-from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
+from .em import EStep, Refine, Refined, Refinement, Update, converge, estimate_values, over, refine
 from .gaussian import gaussian_log_density
-from .given import GivenCells
+from .given import MissingCells
 from .multinomial import (
     STILL,
     LeaveOneOutUpdate,
@@ -17,7 +17,7 @@ from .multinomial import (
 from .racing import Race, race, race_updates
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
-from .trivial import independent_features, one_gaussian
+from .trivial import independent_features, single_gaussian
 
 __all__ = [
     "STILL",
@@ -26,8 +26,8 @@ __all__ = [
     "EStep",
     "Expected",
     "Gaussians",
-    "GivenCells",
     "LeaveOneOutUpdate",
+    "MissingCells",
     "MultinomialMixtureUpdate",
     "Race",
     "Rates",
@@ -38,7 +38,9 @@ __all__ = [
     "Update",
     "Values",
     "WordSampler",
+    "converge",
     "draw_edges",
+    "estimate_values",
     "fold_in",
     "gaussian_log_density",
     "independent_features",
@@ -47,12 +49,10 @@ __all__ = [
     "multinomial_responsibilities",
     "noisy_or_rows",
     "normalised",
-    "one_gaussian",
     "over",
     "race",
     "race_updates",
     "refine",
-    "settle",
+    "single_gaussian",
     "token_probabilities",
-    "updated",
 ]

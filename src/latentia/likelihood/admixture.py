@@ -1,4 +1,4 @@
-"""Documents as mixtures of known topics: their proportions, and expected counts.
+"""Topic proportions of documents under known topics, and expected counts.
 
 Model: word probabilities of a document are w^T A with topics in the rows of A (K x V). `fold_in` iterates
 
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from .._threads import for_chunks
 from ..moments.counts import as_counts
+from ..system.threads import run_in_chunks
 
-_ROWS, COLUMNS = 256, 16
+_CHUNK_ROWS, COLUMNS = 256, 16
 
 
 def fold_in(
@@ -31,7 +31,7 @@ def fold_in(
     start: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Topic proportions of documents.
+    """Compute topic proportions of documents.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def fold_in(
     alpha : ndarray of shape (K,)
         Pseudo-counts, positive.
     max_iter : int
-        Most iterations for a document.
+        Largest number of iterations for a document.
     tol : float
         A document stops when its proportions move by less than this in l1.
     start : ndarray of shape (n_documents, K), optional
@@ -55,12 +55,12 @@ def fold_in(
     n = len(counts.indptr) - 1
     weights = np.tile(alpha / alpha.sum(), (n, 1)) if start is None else np.array(start, dtype=np.float64)
     alpha = np.asarray(alpha, dtype=np.float64)
-    for_chunks(lambda a, b: _iterate(*counts, a, b, by_word, alpha, max_iter, tol, weights), n, _ROWS, n_jobs)
+    run_in_chunks(lambda a, b: _iterate(*counts, a, b, by_word, alpha, max_iter, tol, weights), n, _CHUNK_ROWS, n_jobs)
     return weights
 
 
 def token_probabilities(table: Any, topics: np.ndarray, proportions: np.ndarray) -> np.ndarray:
-    """(w_d^T A)_v for every stored entry (d, v) of a CSR table, in its order, shape (nnz,)."""
+    """Return (w_d^T A)_v for every stored entry (d, v) of a CSR table, in its order, shape (nnz,)."""
     counts = as_counts(table)
     probability = np.empty(len(counts.data))
     by_word = np.ascontiguousarray(topics.T, dtype=np.float64)
@@ -68,8 +68,8 @@ def token_probabilities(table: Any, topics: np.ndarray, proportions: np.ndarray)
     return probability
 
 
-# Sums over topics may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long
-# as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs.
+# Sums over topics may be reordered for vector registers; compilation fixes the order, as long as no loop both sums and stores:
+# such loops are compiled twice, and the memory layout decides which version runs.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _iterate(indptr, indices, data, first, last, by_word, alpha, max_iter, tol, weights):
     """Iterate the proportions of rows first to last."""
@@ -97,12 +97,12 @@ def _iterate(indptr, indices, data, first, last, by_word, alpha, max_iter, tol, 
                 total += gain[j]
             for j in range(k):
                 gain[j] = gain[j] / total if total > 0.0 else alpha[j] / prior
-            moved = 0.0
+            change = 0.0
             for j in range(k):
-                moved += abs(gain[j] - w[j])
+                change += abs(gain[j] - w[j])
             for j in range(k):
                 w[j] = gain[j]
-            if moved <= tol:
+            if change <= tol:
                 break
 
 

@@ -1,4 +1,4 @@
-"""Normal distributions with diagonal or full covariances: densities and sums, for data however far from the origin."""
+"""Normal distributions with diagonal or full covariances: densities and sums, stable far from the origin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..exceptions import LatentiaError
 
 
 def gaussian_log_density(X: Any, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Log-densities of Gaussians with diagonal covariances, shape (n, K), for X (n, d) however far from the origin.
+    """Compute log-densities of Gaussians with diagonal covariances, shape (n, K), for X (n, d).
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ def gaussian_log_density(X: Any, means: np.ndarray, variances: np.ndarray) -> np
 
 
 def full_gaussian_log_density(X: Any, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """Log-densities of Gaussians with covariances of any shape, (n, K), for X (n, d).
+    """Compute log-densities of Gaussians with full covariances, (n, K), for X (n, d).
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n, d)
     means : ndarray of shape (K, d)
-    covariances : ndarray of shape (K, d, d), or (1, d, d) where all have the same one
+    covariances : ndarray of shape (K, d, d), or (1, d, d) if all components share one
     """
     rows = _dense(X)
     log_density = np.empty((len(rows), len(means)))
@@ -47,7 +47,7 @@ def full_gaussian_log_density(X: Any, means: np.ndarray, covariances: np.ndarray
 
 
 def covariance_roots(covariances: np.ndarray) -> np.ndarray:
-    """Return the lower Cholesky roots of covariances, (n, D, D); a singular one is a `LatentiaError`."""
+    """Return the lower Cholesky roots of covariances, (n, D, D); raise a `LatentiaError` for a singular one."""
     try:
         return np.asarray(np.linalg.cholesky(covariances))
     except np.linalg.LinAlgError as error:
@@ -75,7 +75,7 @@ def _dense(X: Any) -> np.ndarray:
     return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
 
-# Sums over columns may be reordered, which lets them use vector registers; the order is fixed when this is compiled.
+# Sums over columns may be reordered for vector registers; compilation fixes the order.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _gaussian(rows, means, precisions, constant, log_density):
     k, d = means.shape

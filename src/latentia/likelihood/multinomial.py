@@ -1,9 +1,9 @@
-"""Mixtures of multinomials, documents of one component each: posteriors, and the updates of a pass.
+"""Mixtures of multinomials, with one component per document: posteriors and EM updates.
 
 Model: a document comes from component k with probability w_k, and its words are drawn from the distribution mu_k.
 
-EM reinforces itself: every document votes for the words of the component that it is already in, and short documents stay where
-they are. `LeaveOneOutUpdate` takes a document out before it asks where it belongs. With responsibilities r_dk, counts
+EM reinforces itself: every document votes for the words of its present component, and short documents stay where they are.
+`LeaveOneOutUpdate` removes a document before it decides where it belongs. With responsibilities r_dk, counts
 N_vk = sum_d r_dk c_dv and masses M_k = sum_d r_dk,
 
     r_dk  proportional to  (M_k - r_dk + 1) prod_v [(N_vk - r_dk c_dv + b f_v) / (N_k - r_dk n_d + b)]^c_dv,
@@ -29,28 +29,31 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from .._threads import Parallel, for_chunks
 from ..moments.counts import Counts, as_counts
 from ..passes import Block
+from ..system.threads import Parallel, run_in_chunks
 from .admixture import COLUMNS, add_expected
 from .coordinates import Distributions, Expected, Values
 from .rows import MixtureSums, log, normalised
 
-ROWS = 1024  # documents of a task
-STILL = 0.0025  # share of the documents that a pass may move where they have settled
-_BATCHES = 16  # of a pass, and documents of one, whose counts do not see one another
-_LEAST_BATCH = 64
-_MOST_BATCH = 1024
-_TASK = 64  # documents of a batch
-_LEAST_PSEUDO, _MOST_PSEUDO = 1e-3, 10.0  # pseudo-counts of a word on average; of a component, of the words that it has
-_FACTORS = np.array([0.5, 1.0, 2.0])  # of the pseudo-counts that a pass tries: they move no further in one
-_CALM = 0.1  # change of their logarithm where they have settled
-_SEEN = 1e-3  # responsibility above which a component counts for the pseudo-counts
-_FEW, _RESCALED = 4.0, 8.0  # occurrences that are multiplied one by one, and after which products are scaled
+ROWS = 1024  # documents per task
+STILL = 0.0025  # share of the documents that a pass may move after convergence
+_N_BATCHES = 16  # batches per pass; documents of a batch do not see each other's moves
+_MIN_BATCH = 64
+_MAX_BATCH = 1024
+_TASK_DOCUMENTS = 64  # documents of a batch per task
+_MIN_PSEUDO, _MAX_PSEUDO = 1e-3, 10.0  # limits of pseudo-counts: mean per word; per component, in words that it has
+_FACTORS = np.array([0.5, 1.0, 2.0])  # factors of the pseudo-counts that a pass compares
+_MAX_CHANGE = 0.1  # change of their logarithm after convergence
+_MIN_RESPONSIBILITY = 1e-3  # components with less do not count for the pseudo-counts
+_MAX_MULTIPLIED, _RESCALE_AFTER = (
+    4.0,
+    8.0,
+)  # largest counts multiplied one by one, and occurrences after which products are rescaled
 
 
 class MultinomialMixtureUpdate:
-    """In-place statistic of one E-step for documents that each have one component.
+    """In-place statistic of one E-step for documents with one component each.
 
     Parameters
     ----------
@@ -69,7 +72,7 @@ class MultinomialMixtureUpdate:
     def values(self) -> Values:
         return self.components, self.weights
 
-    def at(self, *values: np.ndarray) -> MultinomialMixtureUpdate:
+    def move_to(self, *values: np.ndarray) -> MultinomialMixtureUpdate:
         components, weights = values
         return MultinomialMixtureUpdate(components, weights, self.prior)
 
@@ -107,22 +110,22 @@ class MultinomialMixtureUpdate:
 
 @dataclass
 class Responsibilities:
-    """Responsibilities of all documents and the counts that they add up to, kept from pass to pass.
+    """Responsibilities of all documents and their counts, kept from pass to pass.
 
     Attributes
     ----------
     values : ndarray of float32, shape (n_documents, K)
-        By position of the row in the pass; zero for documents without words.
+        Responsibilities by position of the row in the pass; zero for documents without words.
     counts : ndarray of shape (V, K)
-        Of the words in the components.
+        Counts of the words in the components.
     words, mass : ndarray of shape (K,)
         Words and documents in each component.
     n_begun : int
-        Documents, from the first on, that a pass has read.
+        Number of documents, from the first on, that a pass has read.
     moved : float
         Share of the documents that the last pass moved.
     corrected : float
-        By how much it changed the logarithm of the pseudo-counts.
+        Change of the logarithm of the pseudo-counts in that pass.
     """
 
     values: np.ndarray
@@ -134,24 +137,24 @@ class Responsibilities:
     corrected: float = np.inf
 
     @classmethod
-    def none(cls, n_documents: int, n_words: int, n_components: int) -> Responsibilities:
-        """Before the first pass."""
+    def empty(cls, n_documents: int, n_words: int, n_components: int) -> Responsibilities:
+        """Return the state before the first pass."""
         k = n_components
         return cls(np.zeros((n_documents, k), dtype=np.float32), np.zeros((n_words, k)), np.zeros(k), np.zeros(k))
 
     @property
     def batch(self) -> int:
-        """Documents that are moved at once."""
-        return int(np.clip(len(self.values) // _BATCHES, _LEAST_BATCH, _MOST_BATCH))
+        """Number of documents that move together."""
+        return int(np.clip(len(self.values) // _N_BATCHES, _MIN_BATCH, _MAX_BATCH))
 
     def estimate(self, pseudo: np.ndarray) -> np.ndarray:
-        """Components from the counts with pseudo-counts of shape (V,) in each, shape (K, V)."""
+        """Return components from the counts with pseudo-counts of shape (V,), shape (K, V)."""
         components = np.maximum(self.counts, 0.0).T + pseudo
         return np.asarray(components / components.sum(axis=1, keepdims=True))
 
-    def settled(self) -> bool:
-        """Whether the last pass hardly moved a document, nor changed the pseudo-counts."""
-        return self.moved <= STILL and self.corrected <= _CALM
+    def converged(self) -> bool:
+        """Return True if the last pass hardly moved documents or changed the pseudo-counts."""
+        return self.moved <= STILL and self.corrected <= _MAX_CHANGE
 
 
 @dataclass
@@ -161,11 +164,11 @@ class LeaveOneOutSums:
     Attributes
     ----------
     log_likelihood : float
-        In nats, of each document given all others; in the first pass, of each under the values of the update.
+        Log-likelihood in nats of each document given all others; in the first pass, under the values of the update.
     from_pseudo, of_pseudo : ndarray of shape (3,)
-        Words that come from the pseudo-counts, and as many as these expect, at half, one and two times of them.
+        Observed and expected number of words from the pseudo-counts, at half, one and two times these.
     moved, n_documents : float
-        Documents that changed their component, and those with words.
+        Number of documents that changed their component, and of those with words.
     """
 
     log_likelihood: float = 0.0
@@ -176,7 +179,7 @@ class LeaveOneOutSums:
 
 
 class LeaveOneOutUpdate:
-    """In-place statistic of a pass that asks where every document belongs without it.
+    """In-place statistic of a pass that assigns every document given all others.
 
     The first pass computes responsibilities under the values of the update; each later one goes through the documents in their
     order, a batch of them at a time, and moves the counts along. Bits depend on neither threads nor memory.
@@ -189,9 +192,9 @@ class LeaveOneOutUpdate:
     pseudo : ndarray of shape (1,)
         Pseudo-counts of all words in a component.
     frequencies : ndarray of shape (V,)
-        What they are in proportion to; positive, with sum one.
+        Word frequencies, to which pseudo-counts are proportional; positive, with sum one.
     responsibilities : Responsibilities
-        A pass changes them in place.
+        Responsibilities, changed in place by a pass.
     """
 
     keeps_rows = True
@@ -209,14 +212,14 @@ class LeaveOneOutUpdate:
 
     @cached_property
     def _logs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of the components by word, and of the weights."""
+        """Logarithms of the components by word, and of the weights."""
         return log(self.components.T), log(self.weights)
 
     @property
     def values(self) -> Values:
         return self.components, self.weights, self.pseudo
 
-    def at(self, *values: np.ndarray) -> LeaveOneOutUpdate:
+    def move_to(self, *values: np.ndarray) -> LeaveOneOutUpdate:
         components, weights, pseudo = values
         return LeaveOneOutUpdate(components, weights, pseudo, self.frequencies, self.responsibilities)
 
@@ -224,37 +227,43 @@ class LeaveOneOutUpdate:
         return LeaveOneOutSums()
 
     def add_tasks(self, state: LeaveOneOutSums, block: Block, parallel: Parallel) -> LeaveOneOutSums:
-        counts, held = as_counts(block[0]), self.responsibilities
+        counts, responsibilities = as_counts(block[0]), self.responsibilities
         n = len(counts.indptr) - 1
-        now, begun = held.values[block.start : block.start + n], block.start + n <= held.n_begun
-        step = held.batch if begun else n
-        new, of_rows = np.empty((min(step, n), now.shape[1]), dtype=np.float32), np.zeros((n, 2 + 2 * len(_FACTORS)))
-        find = self._again if begun else self._first
+        current, was_read = (
+            responsibilities.values[block.start : block.start + n],
+            block.start + n <= responsibilities.n_begun,
+        )
+        step = responsibilities.batch if was_read else n
+        new, row_sums = (
+            np.empty((min(step, n), current.shape[1]), dtype=np.float32),
+            np.zeros((n, 2 + 2 * len(_FACTORS))),
+        )
+        compute = self._next_responsibilities if was_read else self._first_responsibilities
         for start in range(0, n, max(step, 1)):
-            find(counts, start, min(n, start + step), now, new, of_rows, parallel)
-            self._move(counts, start, min(n, start + step), now, new, parallel)
-        held.n_begun = max(held.n_begun, block.start + n)
-        log_likelihood, moved, *pseudo = of_rows.sum(axis=0)
+            compute(counts, start, min(n, start + step), current, new, row_sums, parallel)
+            self._move(counts, start, min(n, start + step), current, new, parallel)
+        responsibilities.n_begun = max(responsibilities.n_begun, block.start + n)
+        log_likelihood, moved, *pseudo = row_sums.sum(axis=0)
         state.log_likelihood, state.moved = state.log_likelihood + float(log_likelihood), state.moved + float(moved)
         state.from_pseudo += pseudo[: len(_FACTORS)]
         state.of_pseudo += pseudo[len(_FACTORS) :]
-        state.n_documents += float(np.count_nonzero(now.any(axis=1)))
+        state.n_documents += float(np.count_nonzero(current.any(axis=1)))
         return state
 
     def expected(self, sums: LeaveOneOutSums) -> Sequence[Any]:
-        return (_Moved(self, sums),)
+        return (_PassResult(self, sums),)
 
-    def _first(
+    def _first_responsibilities(
         self,
         counts: Counts,
         first: int,
         last: int,
-        now: np.ndarray,
+        current: np.ndarray,
         new: np.ndarray,
-        of_rows: np.ndarray,
+        row_sums: np.ndarray,
         parallel: Parallel,
     ) -> None:
-        """Responsibilities of documents first to last under the values."""
+        """Compute responsibilities of documents first to last under the values."""
         logs, log_weights = self._logs
         part, log_likelihood = np.empty((last, len(log_weights))), np.empty(last)
 
@@ -264,70 +273,91 @@ class LeaveOneOutUpdate:
             empty = np.add.reduceat(np.append(counts.data, 0.0), counts.indptr[a:b]) == 0
             empty |= np.diff(counts.indptr[a : b + 1]) == 0
             new[a - first : b - first] = np.where(empty[:, None], 0.0, part[a:b])
-            of_rows[a:b, 0] = np.where(empty, 0.0, log_likelihood[a:b])
+            row_sums[a:b, 0] = np.where(empty, 0.0, log_likelihood[a:b])
 
         parallel(rows, -(-(last - first) // ROWS))
 
-    def _again(
+    def _next_responsibilities(
         self,
         counts: Counts,
         first: int,
         last: int,
-        now: np.ndarray,
+        current: np.ndarray,
         new: np.ndarray,
-        of_rows: np.ndarray,
+        row_sums: np.ndarray,
         parallel: Parallel,
     ) -> None:
-        """Responsibilities of documents first to last given all others."""
-        held = self.responsibilities
-        sums, pseudo = (held.counts, held.words, held.mass), float(self.pseudo[0])
+        """Compute responsibilities of documents first to last given all others."""
+        responsibilities = self.responsibilities
+        sums, pseudo = (responsibilities.counts, responsibilities.words, responsibilities.mass), float(self.pseudo[0])
 
         def rows(i: int) -> None:
-            a, b = first + i * _TASK, min(last, first + (i + 1) * _TASK)
-            _without_own(*counts, a, b, first, *sums, self.frequencies, pseudo, _FACTORS, now, new, of_rows)
+            a, b = first + i * _TASK_DOCUMENTS, min(last, first + (i + 1) * _TASK_DOCUMENTS)
+            _leave_one_out(*counts, a, b, first, *sums, self.frequencies, pseudo, _FACTORS, current, new, row_sums)
 
-        parallel(rows, -(-(last - first) // _TASK))
+        parallel(rows, -(-(last - first) // _TASK_DOCUMENTS))
 
     def _move(
-        self, counts: Counts, first: int, last: int, now: np.ndarray, new: np.ndarray, parallel: Parallel
+        self, counts: Counts, first: int, last: int, current: np.ndarray, new: np.ndarray, parallel: Parallel
     ) -> None:
         """Move the counts along, and keep the new responsibilities."""
-        held, k = self.responsibilities, now.shape[1]
+        responsibilities, k = self.responsibilities, current.shape[1]
 
         def columns(i: int) -> None:
             a, b = i * COLUMNS, min(k, (i + 1) * COLUMNS)
-            _moved(*counts, first, last, a, b, now, new, held.counts, held.words, held.mass)
+            _move_counts(
+                *counts,
+                first,
+                last,
+                a,
+                b,
+                current,
+                new,
+                responsibilities.counts,
+                responsibilities.words,
+                responsibilities.mass,
+            )
 
         parallel(columns, -(-k // COLUMNS))
 
 
 @dataclass(frozen=True)
-class _Moved:
-    """What a pass says of the components; it counts as one."""
+class _PassResult:
+    """Estimates from a pass; acts as a single distribution."""
 
     update: LeaveOneOutUpdate
     sums: LeaveOneOutSums
 
     def estimate(self) -> Values:
-        """Means of the posteriors of components and weights, and the pseudo-counts that the words ask for."""
-        held, f, before = self.update.responsibilities, self.update.frequencies, float(self.update.pseudo[0])
-        least = _LEAST_PSEUDO * len(f)
-        pseudo = float(np.clip(before * self._factor(), least, max(least, _MOST_PSEUDO * float(held.words.mean()))))
-        if self.sums.of_pseudo.all():
-            held.moved, held.corrected = (
-                self.sums.moved / max(self.sums.n_documents, 1.0),
-                abs(math.log(pseudo / before)),
+        """Return posterior means of components and weights, and new pseudo-counts."""
+        responsibilities, f, old_pseudo = (
+            self.update.responsibilities,
+            self.update.frequencies,
+            float(self.update.pseudo[0]),
+        )
+        min_pseudo = _MIN_PSEUDO * len(f)
+        pseudo = float(
+            np.clip(
+                old_pseudo * self._factor(),
+                min_pseudo,
+                max(min_pseudo, _MAX_PSEUDO * float(responsibilities.words.mean())),
             )
-        mass = np.maximum(held.mass, 0.0) + 1.0
-        return held.estimate(pseudo * f), mass / mass.sum(), np.array([pseudo])
+        )
+        if self.sums.of_pseudo.all():
+            responsibilities.moved, responsibilities.corrected = (
+                self.sums.moved / max(self.sums.n_documents, 1.0),
+                abs(math.log(pseudo / old_pseudo)),
+            )
+        mass = np.maximum(responsibilities.mass, 0.0) + 1.0
+        return responsibilities.estimate(pseudo * f), mass / mass.sum(), np.array([pseudo])
 
     def _factor(self) -> float:
-        """Of the pseudo-counts, where as many words come from them as they expect, or as near as was tried."""
+        """Return the factor of the pseudo-counts at which observed and expected words agree best."""
         sums = self.sums
         if not sums.of_pseudo.all():
             return 1.0
-        beyond = np.log(np.maximum(sums.from_pseudo, 1e-300) / sums.of_pseudo)
-        return float(np.exp(np.interp(0.0, -np.minimum.accumulate(beyond), np.log(_FACTORS))))
+        log_ratios = np.log(np.maximum(sums.from_pseudo, 1e-300) / sums.of_pseudo)
+        return float(np.exp(np.interp(0.0, -np.minimum.accumulate(log_ratios), np.log(_FACTORS))))
 
     def log_prior(self) -> float:
         return 0.0
@@ -336,7 +366,7 @@ class _Moved:
 def multinomial_responsibilities(
     table: Any, components: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Probabilities of the components given each document, shape (n_documents, K).
+    """Compute probabilities of the components given each document, shape (n_documents, K).
 
     Parameters
     ----------
@@ -352,7 +382,7 @@ def multinomial_responsibilities(
 def multinomial_log_likelihood(
     table: Any, components: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
 ) -> np.ndarray:
-    """log sum_k w_k prod_v A_kv^c_dv for each document, without the multinomial coefficient, shape (n_documents,)."""
+    """Return log sum_k w_k prod_v A_kv^c_dv for each document, without the multinomial coefficient, (n_documents,)."""
     return _multinomial_rows(table, components, weights, n_jobs)[1]
 
 
@@ -363,7 +393,7 @@ def _multinomial_rows(
     n = len(counts.indptr) - 1
     out = np.empty((n, len(update.weights))), np.empty(n)
     model = update.log_by_word, update.log_weights, update.weights
-    for_chunks(lambda a, b: multinomial_posterior(counts, a, b, *model, *out), n, ROWS, n_jobs)
+    run_in_chunks(lambda a, b: multinomial_posterior(counts, a, b, *model, *out), n, ROWS, n_jobs)
     return out
 
 
@@ -377,7 +407,7 @@ def multinomial_posterior(
     posterior: np.ndarray,
     log_likelihood: np.ndarray,
 ) -> None:
-    """Responsibilities and log-likelihoods of documents first to last."""
+    """Compute responsibilities and log-likelihoods of documents first to last."""
     log_joint = np.tile(log_weights, (last - first, 1))
     _add_log_words(*counts, first, log_by_word, log_joint)
     posterior[first:last], log_likelihood[first:last] = normalised(log_joint, weights)
@@ -390,7 +420,7 @@ def _add_log_words(indptr, indices, data, first, log_by_word, log_joint):
         out = log_joint[d]
         for e in range(indptr[first + d], indptr[first + d + 1]):
             c = data[e]
-            if c == 0.0:  # a stored zero is no word: 0 * -inf is no number
+            if c == 0.0:  # a stored zero is not a word: 0 * -inf is NaN
                 continue
             row = log_by_word[indices[e]]
             for j in range(k):
@@ -398,15 +428,15 @@ def _add_log_words(indptr, indices, data, first, log_by_word, log_joint):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _without_own(
-    indptr, indices, data, first, last, start, counts, words, mass, frequencies, pseudo, factors, now, new, of_rows
+def _leave_one_out(
+    indptr, indices, data, first, last, start, counts, words, mass, frequencies, pseudo, factors, current, new, row_sums
 ):
-    """Responsibilities of documents first to last, from row first - start of ``new`` on, without their own share of the counts.
+    """Compute leave-one-out responsibilities of documents first to last, from row first - start of ``new`` on.
 
     Probabilities of the words are over their frequencies, which keeps products in range.
     """
     k, n_factors = counts.shape[1], len(factors)
-    p, own, inverse, ratio, powers = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    p, document_shares, inverse, ratio, powers = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     for d in range(first, last):
         length = 0.0
         for e in range(indptr[d], indptr[d + 1]):
@@ -415,33 +445,33 @@ def _without_own(
             new[d - start] = 0.0
             continue
         for j in range(k):
-            own[j] = now[d, j]
-            p[j] = max(mass[j] - own[j], 0.0) + 1.0
-            inverse[j] = 1.0 / (max(words[j] - own[j] * length, 0.0) + pseudo)
+            document_shares[j] = current[d, j]
+            p[j] = max(mass[j] - document_shares[j], 0.0) + 1.0
+            inverse[j] = 1.0 / (max(words[j] - document_shares[j] * length, 0.0) + pseudo)
         powers[:] = 0.0
-        since, shift, many = 0.0, 0.0, False
+        n_multiplied, shift, has_powers = 0.0, 0.0, False
         for e in range(indptr[d], indptr[d + 1]):
             c, v = data[e], indices[e]
             if c == 0.0:
                 continue
             scale, prior = 1.0 / frequencies[v], pseudo * frequencies[v]
             for j in range(k):
-                others = counts[v, j] - c * own[j]
-                ratio[j] = ((others if others > 0.0 else 0.0) + prior) * scale * inverse[j]
-            if c <= _FEW and c == math.floor(c):
+                remaining = counts[v, j] - c * document_shares[j]
+                ratio[j] = ((remaining if remaining > 0.0 else 0.0) + prior) * scale * inverse[j]
+            if c <= _MAX_MULTIPLIED and c == math.floor(c):
                 for _ in range(int(c)):
                     for j in range(k):
                         p[j] *= ratio[j]
-                since += c
+                n_multiplied += c
             else:
-                many = True
+                has_powers = True
                 for j in range(k):
                     powers[j] += c * math.log(ratio[j])
             shift += c * math.log(frequencies[v])
-            if since >= _RESCALED:
-                shift += _rescaled(p)
-                since = 0.0
-        if many:
+            if n_multiplied >= _RESCALE_AFTER:
+                shift += _rescale(p)
+                n_multiplied = 0.0
+        if has_powers:
             top = -np.inf
             for j in range(k):
                 powers[j] += math.log(p[j]) if p[j] > 0.0 else -np.inf
@@ -453,26 +483,28 @@ def _without_own(
         for j in range(k):
             total += p[j]
             n += mass[j]
-        of_rows[d, 0] = math.log(total) + shift - math.log(max(n - 1.0, 0.0) + k)
+        row_sums[d, 0] = math.log(total) + shift - math.log(max(n - 1.0, 0.0) + k)
         for j in range(k):
             share = p[j] / total
             new[d - start, j] = share
-            of_rows[d, 1] += 0.5 * abs(share - own[j])
-            if share < _SEEN:
+            row_sums[d, 1] += 0.5 * abs(share - document_shares[j])
+            if share < _MIN_RESPONSIBILITY:
                 continue
-            others = 1.0 / inverse[j] - pseudo
+            remaining = 1.0 / inverse[j] - pseudo
             for i in range(n_factors):
-                of_rows[d, 2 + n_factors + i] += share * length * factors[i] * pseudo / (others + factors[i] * pseudo)
+                row_sums[d, 2 + n_factors + i] += (
+                    share * length * factors[i] * pseudo / (remaining + factors[i] * pseudo)
+                )
             for e in range(indptr[d], indptr[d + 1]):
                 c, prior = data[e], pseudo * frequencies[indices[e]]
-                others = max(counts[indices[e], j] - c * own[j], 0.0)
+                remaining = max(counts[indices[e], j] - c * document_shares[j], 0.0)
                 for i in range(n_factors):
-                    of_rows[d, 2 + i] += share * c * factors[i] * prior / (others + factors[i] * prior)
+                    row_sums[d, 2 + i] += share * c * factors[i] * prior / (remaining + factors[i] * prior)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _rescaled(p):
-    """Divide by the largest, and return its logarithm."""
+def _rescale(p):
+    """Divide by the largest entry, and return its logarithm."""
     top = 0.0
     for j in range(len(p)):
         top = max(top, p[j])
@@ -482,16 +514,16 @@ def _rescaled(p):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _moved(indptr, indices, data, first, last, a, b, now, new, counts, words, mass):
+def _move_counts(indptr, indices, data, first, last, a, b, current, new, counts, words, mass):
     """Move columns a to b of the counts by the new responsibilities of documents first to last, and keep these."""
     change = np.empty(b - a)
     for d in range(first, last):
-        still = True
+        is_unchanged = True
         for j in range(a, b):
-            change[j - a] = np.float64(new[d - first, j]) - np.float64(now[d, j])
-            still = still and change[j - a] == 0.0
-            now[d, j] = new[d - first, j]
-        if still:
+            change[j - a] = np.float64(new[d - first, j]) - np.float64(current[d, j])
+            is_unchanged = is_unchanged and change[j - a] == 0.0
+            current[d, j] = new[d - first, j]
+        if is_unchanged:
             continue
         length = 0.0
         for e in range(indptr[d], indptr[d + 1]):

@@ -1,7 +1,7 @@
 """Mixtures of product distributions: densities, and the update of a pass.
 
-Model: row x comes from component k with probability w_k, and its columns are there independent: chances of a one, or normal
-with a mean and a variance each. NaN is a missing entry, which has density one; EM expects there what the component says.
+Model: row x comes from component k with probability w_k, and its columns are independent given k: Bernoulli, or normal with a
+mean and a variance each. NaN is a missing entry of density one, whose expectation comes from the component.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..exceptions import LatentiaError
 from ..passes import Block
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .gaussian import add_gaussian, gaussian_log_density
-from .rows import MixtureSums, add_rows, log, merged, responsibilities
+from .rows import MixtureSums, add_rows, log, merge_sums, responsibilities
 
 _IMPOSSIBLE = -1e300  # logarithm of zero that can be multiplied by zero
 
@@ -33,7 +33,7 @@ class ProductMixtureUpdate:
         For "gaussian" only.
     weights : ndarray of shape (K,)
     floor : float or ndarray of shape (d,)
-        Least variance after the step, or how far probabilities are kept from zero and one.
+        Smallest variance after the step, or smallest distance of probabilities from zero and one.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ProductMixtureUpdate:
     def values(self) -> Values:
         return (self.means, self.weights) if self.variances is None else (self.means, self.variances, self.weights)
 
-    def at(self, *values: np.ndarray) -> ProductMixtureUpdate:
+    def move_to(self, *values: np.ndarray) -> ProductMixtureUpdate:
         means, *variances, weights = values
         return ProductMixtureUpdate(self.kind, means, variances[0] if variances else None, weights, self.floor)
 
@@ -69,7 +69,7 @@ class ProductMixtureUpdate:
         return add_rows(state, mass, log_likelihood)
 
     def _add_observed(self, state: MixtureSums, table: np.ndarray, missing: np.ndarray, posterior: np.ndarray) -> None:
-        """Sums over entries that are there, and what is expected of the others."""
+        """Add sums over observed entries, and expectations of missing ones."""
         if self.variances is None:
             expected = posterior.T @ missing.astype(np.float64)
             state.first += posterior.T @ np.where(missing, 0.0, table) + expected * self.means
@@ -79,7 +79,7 @@ class ProductMixtureUpdate:
         state.second += second
 
     def merge(self, first: MixtureSums, second: MixtureSums) -> MixtureSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
         weights = Distributions(self.weights, sums.mass)
@@ -92,7 +92,7 @@ class ProductMixtureUpdate:
 def observed_sums(
     table: np.ndarray, missing: np.ndarray, posterior: np.ndarray, means: np.ndarray, variances: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of r (x - mean) and r (x - mean)^2 over rows, (K, d), with what is expected of entries that are missing.
+    """Return sums of r (x - mean) and r (x - mean)^2 over rows, (K, d), with expectations of missing entries.
 
     Parameters
     ----------
@@ -104,20 +104,24 @@ def observed_sums(
     """
     expected = posterior.T @ missing.astype(np.float64)
     centre = means.mean(axis=0)
-    rows, gaps, seen = np.where(missing, 0.0, table - centre), means - centre, posterior.sum(axis=0)[:, None] - expected
+    rows, gaps, observed_mass = (
+        np.where(missing, 0.0, table - centre),
+        means - centre,
+        posterior.sum(axis=0)[:, None] - expected,
+    )
     sums = posterior.T @ rows
-    squares = posterior.T @ rows**2 - 2 * gaps * sums + seen * gaps**2
-    return sums - seen * gaps, np.maximum(squares, 0.0) + expected * variances
+    squares = posterior.T @ rows**2 - 2 * gaps * sums + observed_mass * gaps**2
+    return sums - observed_mass * gaps, np.maximum(squares, 0.0) + expected * variances
 
 
 def product_log_density(kind: str, X: Any, means: np.ndarray, variances: np.ndarray | None = None) -> np.ndarray:
-    """Log-densities of rows with independent columns, shape (n, K).
+    """Compute log-densities of rows with independent columns, shape (n, K).
 
     Parameters
     ----------
     kind : {"bernoulli", "gaussian"}
     X : array or sparse matrix of shape (n, d)
-        Zeros and ones for "bernoulli"; NaN where an entry is missing.
+        Zeros and ones for "bernoulli"; NaN marks a missing entry.
     means : ndarray of shape (K, d)
     variances : ndarray of shape (K, d), optional
         For "gaussian".
@@ -128,11 +132,11 @@ def product_log_density(kind: str, X: Any, means: np.ndarray, variances: np.ndar
         return _observed_log_density(X, missing, means, variances)
     if variances is not None:
         return gaussian_log_density(X, means, variances)
-    ones, zeros = log(means), log(1 - means)
-    never, always = np.isneginf(ones), np.isneginf(zeros)
-    ones[never], zeros[always] = 0, 0
-    log_density = X @ (ones - zeros).T + zeros.sum(axis=1)
-    if never.any() or always.any():  # 0 * -inf is no number: count the columns with the impossible value instead
+    log_ones, log_zeros = log(means), log(1 - means)
+    never, always = np.isneginf(log_ones), np.isneginf(log_zeros)
+    log_ones[never], log_zeros[always] = 0, 0
+    log_density = X @ (log_ones - log_zeros).T + log_zeros.sum(axis=1)
+    if never.any() or always.any():  # 0 * -inf is NaN: count the columns with the impossible value instead
         impossible = X @ (never.astype(float) - always).T + always.sum(axis=1)
         log_density[impossible > 0.5] = -np.inf
     return log_density
@@ -141,21 +145,21 @@ def product_log_density(kind: str, X: Any, means: np.ndarray, variances: np.ndar
 def _observed_log_density(
     X: np.ndarray, missing: np.ndarray, means: np.ndarray, variances: np.ndarray | None
 ) -> np.ndarray:
-    """Log-densities of the entries that are there, shape (n, K)."""
-    seen = (~missing).astype(np.float64)
+    """Return log-densities of the observed entries, shape (n, K)."""
+    is_observed = (~missing).astype(np.float64)
     if variances is None:
         with np.errstate(divide="ignore"):
-            ones, zeros = (np.maximum(np.log(one), _IMPOSSIBLE) for one in (means, 1 - means))
+            log_ones, log_zeros = (np.maximum(np.log(probability), _IMPOSSIBLE) for probability in (means, 1 - means))
         rows = np.where(missing, 0.0, X)
-        return rows @ ones.T + (seen - rows) @ zeros.T  # type: ignore[no-any-return]
+        return rows @ log_ones.T + (is_observed - rows) @ log_zeros.T  # type: ignore[no-any-return]
     centre = means.mean(axis=0)
     rows, shifted = np.where(missing, 0.0, X - centre), means - centre
     squares = rows**2 @ (1 / variances).T - 2 * rows @ (shifted / variances).T
-    return -0.5 * (squares + seen @ (shifted**2 / variances + np.log(2 * np.pi * variances)).T)  # type: ignore[no-any-return]
+    return -0.5 * (squares + is_observed @ (shifted**2 / variances + np.log(2 * np.pi * variances)).T)  # type: ignore[no-any-return]
 
 
 def _check_kind(kind: str, variances: np.ndarray | None) -> None:
     if kind not in ("bernoulli", "gaussian"):
         raise LatentiaError(f"kind={kind!r}: must be 'bernoulli' or 'gaussian'.")
     if (variances is None) != (kind == "bernoulli"):
-        raise LatentiaError("variances: 'gaussian' columns need them, and 'bernoulli' columns have none.")
+        raise LatentiaError("variances: expected for 'gaussian' columns, and not for 'bernoulli' ones.")

@@ -1,8 +1,8 @@
-"""Starts that race by likelihood: a few steps from each, and the rest from the one that is highest.
+"""Race of starting points: a few steps from each, and the rest from the one with the highest likelihood.
 
-EM ends at the optimum whose basin it starts in, and no single way to start is best on all data. Starts that are computed from
-the data need no seed, and a few steps tell them apart: most of what EM gains it gains at once. So a handful of such starts
-costs little more than one, where restarts from random numbers cost a whole fit each and give another answer for another seed.
+EM ends at the optimum whose basin it starts in, and no single way to start is best on all data. Starts computed from the data
+need no seed, and a few steps rank them, since EM gains most at once. So a handful of such starts costs little more than one,
+whereas random restarts cost a full fit each and depend on the seed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Reached = TypeVar("Reached")
 
 @dataclass(frozen=True)
 class Race(Generic[Reached]):
-    """Who won.
+    """Result of a race.
 
     Attributes
     ----------
     name : str
-        Of the start that came highest.
+        Name of the best start.
     reached : object
-        What became of it.
+        Result from that start.
     heights : dict from str to float
-        What every start reached, in nats; -inf for one that failed.
+        Log-likelihood that every start reached, in nats; -inf for a failed one.
     n_steps : int
-        E-steps of all starts together, of `race_updates`.
+        Number of E-steps of all starts together, in `race_updates`.
     """
 
     name: str
@@ -43,24 +43,24 @@ class Race(Generic[Reached]):
 
 
 def race(
-    starts: Mapping[str, Start], climb: Callable[[Start], tuple[float, Reached]], clearly: float = 0.0
+    starts: Mapping[str, Start], climb: Callable[[Start], tuple[float, Reached]], min_gain: float = 0.0
 ) -> Race[Reached]:
-    """The start that climbs highest.
+    """Find the start that climbs highest.
 
     Parameters
     ----------
     starts : mapping from name to start
         The preferred one first.
     climb : callable
-        ``climb(start)``: the log-likelihood that it reaches, and what it has become. A start that raises a `LatentiaError`, or
-        reaches no number, loses.
-    clearly : float
+        ``climb(start)`` returns the log-likelihood that it reaches, and the result. A start that raises a `LatentiaError`, or
+        reaches NaN, loses.
+    min_gain : float
         Nats by which a later start must be higher than the best of those before it.
 
     Raises
     ------
     LatentiaError
-        That of the first start, if all fail.
+        The error of the first start, if all fail.
     """
     best: Reached | None = None
     name, heights, failure = "", {}, None
@@ -71,10 +71,10 @@ def race(
             heights[key], failure = -np.inf, failure or error
             continue
         heights[key] = height if height == height else -np.inf
-        if best is None or heights[key] > heights[name] + clearly:
+        if best is None or heights[key] > heights[name] + min_gain:
             best, name = reached, key
     if best is None:
-        raise failure or LatentiaError("No start was given.")
+        raise failure or LatentiaError("Expected at least one start.")
     return Race(name, best, heights)
 
 
@@ -82,9 +82,9 @@ def race_updates(
     starts: Mapping[str, Update],
     e_step: EStep,
     steps: Refine,
-    few: int,
-    clearly: float = 0.0,
-    most: Mapping[str, int] | None = None,
+    n_trial_steps: int,
+    min_gain: float = 0.0,
+    max_steps: Mapping[str, int] | None = None,
     **options: Any,
 ) -> Race[Refinement]:
     """Refine every start by a few steps, and the one of the highest likelihood to the end.
@@ -92,51 +92,51 @@ def race_updates(
     Parameters
     ----------
     starts : mapping from name to Update
-        The preferred one first; it is taken as it is where ``steps`` is 0, and where it is alone.
+        The preferred one first; it wins without a race if ``steps`` is 0, or if it is alone.
     e_step : callable
         As in `refine`.
     steps : int or "auto"
-        Of the winner, the few ones among them; as in `refine`.
-    few : int
-        Steps of every start, accelerated ones if ``steps`` is "auto".
-    clearly : float
+        Steps of the winner, including the trial steps; as in `refine`.
+    n_trial_steps : int
+        Trial steps of every start, accelerated ones if ``steps`` is "auto".
+    min_gain : float
         Nats by which a later start must be higher than the best of those before it.
-    most : mapping from name to int, optional
-        E-steps of "auto" from some of the starts, more than a few.
+    max_steps : mapping from name to int, optional
+        Limits of the E-steps of "auto" from some of the starts.
     **options
-        ``enough`` of `refine`.
+        ``min_gain`` of `refine`.
 
     Returns
     -------
     Race
-        ``reached`` is a `Refinement` with the steps of the winner alone; the others cost ``few`` passes each.
+        ``reached`` is a `Refinement` with the steps of the winner alone; the others cost ``n_trial_steps`` passes each.
     """
-    capped = most or {}
+    limits = max_steps or {}
     if len(starts) == 1 or not steps:
         name, update = next(iter(starts.items()))
-        found = refine(update, e_step, steps, **_limit(capped.get(name)), **options)
-        return Race(name, found, {}, len(found.log_likelihood))
-    made = 0
-    tried: Refine = "auto" if steps == "auto" else min(few, steps)
+        refinement = refine(update, e_step, steps, **_limit(limits.get(name)), **options)
+        return Race(name, refinement, {}, len(refinement.log_likelihood))
+    n_steps = 0
+    trial_steps: Refine = "auto" if steps == "auto" else min(n_trial_steps, steps)
 
     def climb(update: Update) -> tuple[float, tuple[Update, Refinement]]:
-        nonlocal made
-        found = refine(update, e_step, tried, **_limit(few), **options)
-        made += len(found.log_likelihood)
-        return float(np.max(found.log_likelihood)), (update, found)
+        nonlocal n_steps
+        refinement = refine(update, e_step, trial_steps, **_limit(n_trial_steps), **options)
+        n_steps += len(refinement.log_likelihood)
+        return float(np.max(refinement.log_likelihood)), (update, refinement)
 
-    winner = race(starts, climb, clearly)
-    update, found = winner.reached
-    rest: Refine = "auto" if steps == "auto" else steps - min(few, steps)
-    left = capped[winner.name] - few if steps == "auto" and winner.name in capped else None
-    if found.settled or not rest or (left is not None and left <= 0):
-        return Race(winner.name, found, winner.heights, made)
-    limit = _limit(left)
-    further = refine(update.at(*found.values), e_step, rest, **limit, **options)
-    history = np.concatenate([found.log_likelihood, further.log_likelihood])
-    reached = Refinement(further.values, history, further.settled, further.remaining)
-    return Race(winner.name, reached, winner.heights, made + len(further.log_likelihood))
+    winner = race(starts, climb, min_gain)
+    update, refinement = winner.reached
+    further_steps: Refine = "auto" if steps == "auto" else steps - min(n_trial_steps, steps)
+    remaining_steps = limits[winner.name] - n_trial_steps if steps == "auto" and winner.name in limits else None
+    if refinement.converged or not further_steps or (remaining_steps is not None and remaining_steps <= 0):
+        return Race(winner.name, refinement, winner.heights, n_steps)
+    limit = _limit(remaining_steps)
+    further = refine(update.move_to(*refinement.values), e_step, further_steps, **limit, **options)
+    history = np.concatenate([refinement.log_likelihood, further.log_likelihood])
+    reached = Refinement(further.values, history, further.converged, further.remaining)
+    return Race(winner.name, reached, winner.heights, n_steps + len(further.log_likelihood))
 
 
-def _limit(most: int | None) -> dict[str, Any]:
-    return {} if most is None else {"most": max(most, 1)}
+def _limit(max_steps: int | None) -> dict[str, Any]:
+    return {} if max_steps is None else {"max_steps": max(max_steps, 1)}

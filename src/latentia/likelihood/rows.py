@@ -1,6 +1,6 @@
-"""What the updates of all mixtures share: sums over rows, responsibilities, logarithms of what may be impossible.
+"""Shared parts of mixture updates: sums over rows, responsibilities, logarithms of zero.
 
-A row that is impossible under every component has the weights for responsibilities and makes the log-likelihood -inf.
+A row that is impossible under every component gets the weights as responsibilities and makes the log-likelihood -inf.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ class MixtureSums:
     n_rows: int = 0
 
 
-def merged(first: Sums, second: Sums) -> Sums:
-    """Two dataclasses of sums added field by field into ``first``."""
+def merge_sums(first: Sums, second: Sums) -> Sums:
+    """Add two dataclasses of sums field by field into ``first``."""
     for field in fields(first):  # type: ignore[arg-type]
         setattr(first, field.name, getattr(first, field.name) + getattr(second, field.name))
     return first
 
 
 def log(p: np.ndarray) -> np.ndarray:
-    """Logarithms with -inf for zero, contiguous."""
+    """Return logarithms, -inf for zero, in a contiguous array."""
     with np.errstate(divide="ignore"):
         return np.log(p, order="C", dtype=np.float64)
 
 
-def scaled_exp(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Densities with largest entry one in every row, shape (n, K), and the logarithm of the scale, shape (n,).
+def scale_exp(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return densities with largest entry one in every row, shape (n, K), and the logarithm of the scale, shape (n,).
 
     A row of -inf gives zeros and scale one.
     """
@@ -63,13 +63,13 @@ def scaled_exp(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def responsibilities(log_density: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Responsibilities (n, K) and log-likelihoods (n,) of rows."""
+    """Return responsibilities (n, K) and log-likelihoods (n,) of rows."""
     return normalised(log_density + log(weights), weights)
 
 
 def normalised(log_joint: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From log w_k f_k(x) of shape (n, K): responsibilities (n, K) and log-likelihoods (n,)."""
-    posterior, shift = scaled_exp(log_joint)
+    """Return responsibilities (n, K) and log-likelihoods (n,) from log w_k f_k(x), shape (n, K)."""
+    posterior, shift = scale_exp(log_joint)
     total = posterior.sum(axis=1)
     log_likelihood = shift + log(total)
     impossible = total == 0

@@ -1,4 +1,4 @@
-"""Samplers: words from many distributions at once, by Walker's alias tables in constant time for each, and findings."""
+"""Samplers: words from many distributions, by Walker's alias tables in constant time per word, and findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WordSampler:
         self._threshold, self._alias = alias_tables(np.ascontiguousarray(probabilities, dtype=np.float64))
 
     def __call__(self, draws: np.ndarray, rng: np.random.Generator) -> sparse.csr_array:
-        """Counts, shape (n, V), of draws[d, k] words from distribution k for every row d; indices sorted."""
+        """Draw draws[d, k] words from distribution k for every row d; return counts, shape (n, V), with sorted indices."""
         indptr = np.concatenate([[0], np.cumsum(draws.sum(axis=1, dtype=np.int64))])
         words = np.empty(indptr[-1], np.int32)
         _sample(draws.astype(np.int64), self._threshold, self._alias, rng, words)
@@ -55,7 +55,7 @@ def noisy_or_rows(
 
 @njit(nogil=True, cache=True)
 def alias_tables(probabilities):
-    """Walker's alias tables of every row: thresholds and aliases, both of the shape of ``probabilities``."""
+    """Build Walker's alias tables of every row: thresholds and aliases, in the shape of ``probabilities``."""
     n_rows, n = probabilities.shape
     threshold = np.ones((n_rows, n))
     alias = np.zeros((n_rows, n), dtype=np.int32)

@@ -1,6 +1,6 @@
 """Spectral algebra through operators that are never densified."""
 
-from .completion import completed
+from .completion import complete_table
 from .directions import leading_direction, unit_rows
 from .krylov import (
     block_krylov_eigh,
@@ -12,7 +12,7 @@ from .krylov import (
 )
 from .orthonormal import cholesky_qr, polar_factor
 from .scaled import ScaledSpace, scaled_eigenspace, signal_norm
-from .sparse import lowered_squares, ratio_product, row_pieces, sparse_product
+from .sparse import ratio_product, row_pieces, sparse_product, sum_lowered_squares
 from .whitening import Whitening, whiten
 
 __all__ = [
@@ -21,11 +21,10 @@ __all__ = [
     "block_krylov_eigh",
     "block_krylov_svd",
     "cholesky_qr",
-    "completed",
+    "complete_table",
     "converged_eigenspace",
     "leading_direction",
     "leading_eigenspace",
-    "lowered_squares",
     "outlying_eigenpairs",
     "polar_factor",
     "ratio_product",
@@ -34,6 +33,7 @@ __all__ = [
     "signal_norm",
     "sparse_product",
     "subspace_iteration",
+    "sum_lowered_squares",
     "unit_rows",
     "whiten",
 ]

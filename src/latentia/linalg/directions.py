@@ -6,7 +6,7 @@ import numpy as np
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows scaled to unit length; those of zeros stay."""
+    """Return rows scaled to unit length; those of zeros stay."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
 

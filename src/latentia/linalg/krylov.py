@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from .._threads import one_blas_thread
+from ..system.threads import single_blas_thread
 from .orthonormal import cholesky_qr
 
 Apply = Callable[[np.ndarray], np.ndarray]
 _DENSE, _CONVERGED = 500, 1e-6  # rows up to which all eigenpairs are computed; relative error of eigenvalues
 _LANES = 8  # numbers that a processor takes at once
-_LEFT = 0.01  # share of an image outside of the basis, below which single precision tells too little of its direction
-_INSIDE, _LOST, _MOST_TRIES = 1e-5, 1e-3, 8
-_NOTHING = 1e-7  # of the largest eigenvalue: directions that are shorter are rounding
+_MIN_NEW_SHARE = 0.01  # share of an image outside the basis below which its direction is rounding in single precision
+_MAX_OVERLAP, _MIN_LENGTH, _MAX_TRIES = 1e-5, 1e-3, 8
+_NEGLIGIBLE = 1e-7  # share of the largest eigenvalue below which directions are rounding
 
 
 def subspace_iteration(apply: Apply, start: np.ndarray, n_passes: int) -> np.ndarray:
-    """Orthonormal basis after ``n_passes`` applications of ``apply`` to the block ``start``, shape (n, k)."""
+    """Return an orthonormal basis after ``n_passes`` applications of ``apply`` to the block ``start``, shape (n, k)."""
     basis = cholesky_qr(start)
     for _ in range(n_passes):
         basis = cholesky_qr(apply(basis))
@@ -41,7 +41,7 @@ def leading_eigenspace(
     n_passes: int = 12,
     most_columns: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues of a symmetric operator and their eigenvectors, to an angle.
+    """Return the largest eigenvalues of a symmetric operator and their eigenvectors, to an angle.
 
     Block Krylov passes are taken until every one of the leading eigenpairs leaves a residual |M u - lambda u| of at most
     ``tol`` times the last of their eigenvalues, or until there is nothing new to find. A basis that is full is cut back
@@ -52,7 +52,7 @@ def leading_eigenspace(
     apply : callable
         Maps an array of shape (n, k) to the operator's product with it. Called at most ``n_passes`` times.
     start : ndarray of shape (n, m)
-        First block; it should lean on all leading eigenvectors. No other column of chance enters.
+        First block; it should overlap with all leading eigenvectors. Nothing else is random.
     n_components : int
         Number of eigenpairs, at most m, whose residuals count.
     tol : float
@@ -79,25 +79,25 @@ def leading_eigenspace(
             small[:width, :width] = np.diag(values[:width])
             filled = width
         basis[:, filled : filled + k] = block
-        image, held = apply(block), basis[:, : filled + k]
-        products = held.T @ image
+        image, filled_basis = apply(block), basis[:, : filled + k]
+        products = filled_basis.T @ image
         small[: filled + k, filled : filled + k], small[filled : filled + k, :filled] = products, products[:filled].T
         filled += k
         part = small[:filled, :filled]
-        values, vectors = (found[..., ::-1] for found in np.linalg.eigh((part + part.T) / 2))
-        # The basis holds the images of all its blocks but the last one's, so that the residuals are in what this one adds.
-        image = image - held @ products
+        values, vectors = (pair[..., ::-1] for pair in np.linalg.eigh((part + part.T) / 2))
+        # The basis contains the images of all its blocks but the last, so residuals come from the image of the last block.
+        image = image - filled_basis @ products
         residuals = np.linalg.norm(image @ vectors[-k:, :n_components], axis=0)
         if residuals.max() <= tol * max(values[min(n_components, filled) - 1], 0.0):
             break
-        block = _added_directions(image, held, _NOTHING * np.abs(values).max())[:, : max(n - filled, 0)]
+        block = _find_added_directions(image, filled_basis, _NEGLIGIBLE * np.abs(values).max())[:, : max(n - filled, 0)]
         if not block.shape[1]:
             break
     return values[:width], basis[:, :filled] @ vectors[:, :width]
 
 
 def converged_eigenspace(apply: Apply, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues of a symmetric operator that is quick to apply, and their eigenvectors, all but exact.
+    """Return the largest eigenvalues of a symmetric operator that is quick to apply, and their eigenvectors, all but exact.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def converged_eigenspace(apply: Apply, start: np.ndarray) -> tuple[np.ndarray, n
     vectors : ndarray of shape (n, m), orthonormal columns
     """
     n, width = start.shape
-    with one_blas_thread():  # whose number may change the bits
+    with single_blas_thread():  # the number of BLAS threads may change the bits
         if n <= max(_DENSE, 3 * width):
             dense = np.array([apply(column) for column in np.eye(n)])
             values, vectors = np.linalg.eigh((dense + dense.T) / 2)
@@ -132,7 +132,7 @@ def block_krylov_eigh(
     oversample: int = 28,
     random_state: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues of a symmetric operator and their eigenvectors.
+    """Return the largest eigenvalues of a symmetric operator and their eigenvectors.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def block_krylov_eigh(
         width = min(width, size - basis.shape[1])
         if width <= 0:
             break
-        block = _new_directions(image[:, -block.shape[1] :], basis)[:, :width]
+        block = _find_new_directions(image[:, -block.shape[1] :], basis)[:, :width]
         basis, image = np.hstack([basis, block]), np.hstack([image, apply(block)])
     small = basis.T @ image
     values, vectors = np.linalg.eigh((small + small.T) / 2)
@@ -211,52 +211,56 @@ def outlying_eigenpairs(
     if width > _LANES:
         width = -(-width // _LANES) * _LANES
     width = min(width, size)
-    most = min(max(8, 160 // width) if n_passes is None else n_passes, -(-size // width))
-    basis = np.empty((size, min(most * width, size)), dtype=np.float32, order="F")
+    max_passes = min(max(8, 160 // width) if n_passes is None else n_passes, -(-size // width))
+    basis = np.empty((size, min(max_passes * width, size)), dtype=np.float32, order="F")
     small = np.zeros((basis.shape[1], basis.shape[1]))
-    known = np.empty((size, width), dtype=np.float32)
+    workspace = np.empty((size, width), dtype=np.float32)
     block = cholesky_qr(np.random.default_rng(random_state).standard_normal((size, width), dtype=np.float32))
-    watched = n_components if n_settled is None else min(n_settled, n_components)
-    before, filled = np.zeros(watched), 0
-    for done in range(most):
+    n_watched = n_components if n_settled is None else min(n_settled, n_components)
+    last_moduli, filled = np.zeros(n_watched), 0
+    for n_done in range(max_passes):
         k = block.shape[1]
         basis[:, filled : filled + k] = block
         image = apply(block)
-        held = basis[:, : filled + k]
-        small[: filled + k, filled : filled + k] = products = held.T @ image
+        filled_basis = basis[:, : filled + k]
+        small[: filled + k, filled : filled + k] = products = filled_basis.T @ image
         filled += k
-        if done % 2:
+        if n_done % 2:
             part = small[:filled, :filled]
-            now = np.sort(np.abs(np.linalg.eigvalsh(np.triu(part) + np.triu(part, 1).T)))[::-1][:watched]
-            if len(now) == len(before) and (now > edge).all() and (np.abs(now - before) <= tol * now).all():
+            moduli = np.sort(np.abs(np.linalg.eigvalsh(np.triu(part) + np.triu(part, 1).T)))[::-1][:n_watched]
+            if (
+                len(moduli) == len(last_moduli)
+                and (moduli > edge).all()
+                and (np.abs(moduli - last_moduli) <= tol * moduli).all()
+            ):
                 break
-            before = now
+            last_moduli = moduli
         width = min(width, size - filled)
-        if done == most - 1 or width <= 0:
+        if n_done == max_passes - 1 or width <= 0:
             break
-        whole = np.einsum("ij,ij->j", image, image)
-        image -= np.matmul(held, products, out=known[:, :k])
-        if np.linalg.eigvalsh(image.T @ image)[0] > _LEFT**2 * whole.max():
+        squared_lengths = np.einsum("ij,ij->j", image, image)
+        image -= np.matmul(filled_basis, products, out=workspace[:, :k])
+        if np.linalg.eigvalsh(image.T @ image)[0] > _MIN_NEW_SHARE**2 * squared_lengths.max():
             block = cholesky_qr(image)[:, :width]
-        else:  # in some direction little is left beside what rounding added
-            block = _outside(held, image, width, random_state)
+        else:  # some direction is mostly rounding
+            block = _draw_outside(filled_basis, image, width, random_state)
     part = small[:filled, :filled]
     values, vectors = np.linalg.eigh(np.triu(part) + np.triu(part, 1).T)
     top = np.argsort(-np.abs(values), kind="stable")[:n_components]
     return values[top], cholesky_qr((basis[:, :filled] @ vectors[:, top].astype(np.float32)).astype(np.float64))
 
 
-def _outside(held: np.ndarray, image: np.ndarray, width: int, random_state: int) -> np.ndarray:
-    """Orthonormal columns outside of those held, in the span of the image as far as it has any; the others are drawn."""
-    rng = np.random.default_rng([random_state, held.shape[1]])
+def _draw_outside(basis: np.ndarray, image: np.ndarray, width: int, random_state: int) -> np.ndarray:
+    """Return orthonormal columns outside the basis, in the span of the image as far as possible; the others are drawn."""
+    rng = np.random.default_rng([random_state, basis.shape[1]])
     block = cholesky_qr(image)[:, :width]
-    for _ in range(_MOST_TRIES):
-        inside = held.T @ block
-        if np.abs(inside).max() < _INSIDE and np.abs(block.T @ block - np.eye(width)).max() < _INSIDE:
+    for _ in range(_MAX_TRIES):
+        overlap = basis.T @ block
+        if np.abs(overlap).max() < _MAX_OVERLAP and np.abs(block.T @ block - np.eye(width)).max() < _MAX_OVERLAP:
             break
-        block = block - held @ inside
-        lost = np.linalg.norm(block, axis=0) < _LOST
-        block[:, lost] = rng.standard_normal((len(block), int(lost.sum())), dtype=np.float32)
+        block = block - basis @ overlap
+        is_short = np.linalg.norm(block, axis=0) < _MIN_LENGTH
+        block[:, is_short] = rng.standard_normal((len(block), int(is_short.sum())), dtype=np.float32)
         block = cholesky_qr(block)
     return block
 
@@ -264,7 +268,7 @@ def _outside(held: np.ndarray, image: np.ndarray, width: int, random_state: int)
 def block_krylov_svd(
     operator: Any, n_components: int, *, n_passes: int = 3, oversample: int = 28, random_state: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Largest singular triplets of anything with ``shape``, ``@`` and ``.T``: a sparse matrix, a LinearOperator.
+    """Return the largest singular triplets of anything with ``shape``, ``@`` and ``.T``: a sparse matrix, a LinearOperator.
 
     The Krylov space is built on the smaller side, so that it holds ``n_passes`` blocks of as many rows as that side has.
     Each of the ``n_passes`` passes applies the operator and its transpose once; one more product gives the other side:
@@ -291,18 +295,18 @@ def block_krylov_svd(
     return image, values, rotation.T @ v.T
 
 
-def _new_directions(block: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """Orthonormal columns for what ``block`` adds to the orthonormal ``basis``; projected twice against rounding."""
+def _find_new_directions(block: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return orthonormal columns for what ``block`` adds to the orthonormal ``basis``; projected twice against rounding."""
     for _ in range(2):
         block = cholesky_qr(block - basis @ (basis.T @ block))
     return block - basis @ (basis.T @ block)
 
 
-def _added_directions(image: np.ndarray, basis: np.ndarray, least: float) -> np.ndarray:
-    """Orthonormal columns for what ``image`` adds to the orthonormal ``basis``, without directions shorter than ``least``."""
+def _find_added_directions(image: np.ndarray, basis: np.ndarray, min_length: float) -> np.ndarray:
+    """Return orthonormal columns for what ``image`` adds to the ``basis``, without directions shorter than ``min_length``."""
     squares, rotation = np.linalg.eigh(image.T @ image)
-    long = squares > least**2
-    block = image @ (rotation[:, long] / np.sqrt(squares[long]))
+    is_long = squares > min_length**2
+    block = image @ (rotation[:, is_long] / np.sqrt(squares[is_long]))
     for _ in range(2 * bool(block.shape[1])):
         block = cholesky_qr(block - basis @ (basis.T @ block))
     return block

@@ -9,7 +9,7 @@ _MOST_ROUNDS = 6
 
 
 def cholesky_qr(columns: np.ndarray) -> np.ndarray:
-    """Orthonormal basis of the span of the columns, by Cholesky-QR applied twice, in the columns' precision.
+    """Return an orthonormal basis of the span of the columns, by Cholesky-QR applied twice, in the columns' precision.
 
     The first round brings the condition number down to about one and the second brings orthogonality to rounding
     error. Columns that are linearly dependent to half the working precision are made independent by a small shift of
@@ -34,7 +34,7 @@ def cholesky_qr(columns: np.ndarray) -> np.ndarray:
 
 
 def polar_factor(matrix: np.ndarray) -> np.ndarray:
-    """The nearest matrix with orthonormal rows, or columns if it is tall."""
+    """Return the nearest matrix with orthonormal rows, or columns if it is tall."""
     u, _, vt = np.linalg.svd(matrix, full_matrices=False)
     return u @ vt
 
@@ -48,6 +48,6 @@ def _round(columns: np.ndarray) -> tuple[np.ndarray, bool]:
     except linalg.LinAlgError:
         shift = 100 * len(gram) * np.finfo(gram.dtype).eps
         factor, shifted = linalg.cholesky(gram + shift * np.eye(len(gram), dtype=gram.dtype), lower=True), True
-    # The inverse of a small factor, applied as one product; what it loses in the first round the second makes good.
+    # The inverse of a small factor is applied as one product; the second round corrects the errors of the first.
     inverse, _ = linalg.lapack.get_lapack_funcs(("trtri",), (factor,))[0](factor, lower=1)
     return columns @ (inverse.T / scale[:, None]), shifted

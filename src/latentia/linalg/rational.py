@@ -15,10 +15,10 @@ def reduce_rows(rows: list[list[Fraction]]) -> list[int]:
     pivots: list[int] = []
     for j in range(len(rows[0]) if rows else 0):
         top = len(pivots)
-        found = next((i for i in range(top, len(rows)) if rows[i][j]), None)
-        if found is None:
+        pivot_row = next((i for i in range(top, len(rows)) if rows[i][j]), None)
+        if pivot_row is None:
             continue
-        rows[top], rows[found] = rows[found], rows[top]
+        rows[top], rows[pivot_row] = rows[pivot_row], rows[top]
         scale = 1 / rows[top][j]
         rows[top] = [x * scale for x in rows[top]]
         for i, row in enumerate(rows):
@@ -30,12 +30,12 @@ def reduce_rows(rows: list[list[Fraction]]) -> list[int]:
 
 
 def independent_columns(M: Iterable[Iterable[Any]]) -> list[int]:
-    """Columns that are no combination of earlier ones, as many as the rank; by elimination in whole numbers (Bareiss)."""
+    """Return the columns that are no combination of earlier ones, by elimination in whole numbers (Bareiss)."""
     rows = [list(primitive([Fraction(x) for x in row])) for row in M]
-    found: list[int] = []
+    columns: list[int] = []
     divisor = 1
     for j in range(len(rows[0]) if rows else 0):
-        k = len(found)
+        k = len(columns)
         pivot = next((i for i in range(k, len(rows)) if rows[i][j]), None)
         if pivot is None:
             continue
@@ -44,9 +44,9 @@ def independent_columns(M: Iterable[Iterable[Any]]) -> list[int]:
         for i in range(k + 1, len(rows)):
             factor = rows[i][j]
             rows[i] = [(scale * x - factor * y) // divisor for x, y in zip(rows[i], top, strict=True)]
-        found.append(j)
+        columns.append(j)
         divisor = scale
-    return found
+    return columns
 
 
 def rank(M: Iterable[Iterable[Any]]) -> int:
@@ -55,7 +55,7 @@ def rank(M: Iterable[Iterable[Any]]) -> int:
 
 
 def inverse(square: Sequence[Sequence[Any]]) -> list[list[Fraction]] | None:
-    """The inverse of a square matrix; None if it is singular."""
+    """Return the inverse of a square matrix; None if it is singular."""
     size = len(square)
     work = [[*map(Fraction, row), *(Fraction(i == j) for j in range(size))] for i, row in enumerate(square)]
     if reduce_rows(work)[:size] != list(range(size)):
@@ -73,7 +73,7 @@ def null_vectors(rows: Sequence[Vector]) -> Iterator[Vector]:
 
 
 def _null_vectors(basis: Sequence[Vector], rows: Sequence[Vector], start: int) -> Iterator[Vector]:
-    """Vectors of the span of ``basis`` that vanish on as many independent rows, from ``start`` on, as leave one dimension."""
+    """Yield vectors in the span of ``basis`` that are orthogonal to maximal sets of independent rows, from ``start`` on."""
     if len(basis) == 1:
         yield basis[0]
         return
@@ -90,11 +90,11 @@ def _null_vectors(basis: Sequence[Vector], rows: Sequence[Vector], start: int) -
 
 
 def primitive(vector: Sequence[int | Fraction]) -> Vector:
-    """The vector times the positive number that makes its entries integers without a common factor."""
+    """Return the vector times the positive number that makes its entries integers without a common factor."""
     common = math.lcm(*(x.denominator for x in vector))
-    whole = [int(x * common) for x in vector]
-    divisor = math.gcd(*whole) or 1
-    return tuple(x // divisor for x in whole)
+    integers = [int(x * common) for x in vector]
+    divisor = math.gcd(*integers) or 1
+    return tuple(x // divisor for x in integers)
 
 
 def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:

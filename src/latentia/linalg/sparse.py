@@ -1,4 +1,4 @@
-"""Sparse counts times blocks of columns, and sums over the cells that were seen: rows on threads, same bits for any number."""
+"""Products of sparse counts with blocks of columns, and sums over observed cells; threads do not change the bits."""
 
 from __future__ import annotations
 
@@ -7,34 +7,35 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from .._threads import for_chunks
+from ..system.threads import run_in_chunks
 
-_ENTRIES = 1 << 18  # of a task: rows of frequent words are long
+_ENTRIES = 1 << 18  # entries of a task: rows of frequent words are long
 
 
 def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-    """``table @ columns`` for a csr_array (n, m) of any number type and a dense (m, k), in float64, or float32 if that is."""
+    """Return ``table @ columns`` for a csr_array (n, m) and a dense (m, k), in float32 if ``columns`` is, else in float64."""
     columns = np.ascontiguousarray(columns, dtype=np.float32 if columns.dtype == np.float32 else np.float64)
     out = np.zeros((table.shape[0], columns.shape[1]), columns.dtype)
     data, indices, indptr = table.data, table.indices, table.indptr
     ends = row_pieces(table)
-    for_chunks(
+    run_in_chunks(
         lambda i, _: _product(data, indices, indptr, columns, out, ends[i], ends[i + 1]), len(ends) - 1, 1, n_jobs
     )
     return out
 
 
 def ratio_product(
-    table: Any, left: np.ndarray, right: np.ndarray, n_jobs: int | None = None
+    table: Any, row_factor: np.ndarray, column_factor: np.ndarray, n_jobs: int | None = None
 ) -> tuple[np.ndarray, float]:
-    """X @ right with X_ij = c_ij / m_ij at the cells that hold c_ij > 0, and sum c_ij log m_ij, for m = left @ right.T.
+    """Return X @ V with X_ij = c_ij / m_ij where c_ij > 0, and sum c_ij log m_ij, for m = U V^T.
 
-    Neither m nor X is built; every stored entry takes two passes over a row of ``right``.
+    Neither m nor X is built; every stored entry takes two passes over a row of V.
 
     Parameters
     ----------
     table : csr_array of shape (n, m)
-    left, right : ndarray of shape (n, k) and (m, k)
+    row_factor, column_factor : ndarray of shape (n, k) and (m, k)
+        U and V.
 
     Returns
     -------
@@ -45,38 +46,41 @@ def ratio_product(
     """
     ends = row_pieces(table)
     sums = np.zeros(len(ends) - 1)
-    left, right = np.ascontiguousarray(left, dtype=np.float64), np.ascontiguousarray(right, dtype=np.float64)
-    image = np.zeros(left.shape)
+    row_factor, column_factor = (
+        np.ascontiguousarray(row_factor, dtype=np.float64),
+        np.ascontiguousarray(column_factor, dtype=np.float64),
+    )
+    image = np.zeros(row_factor.shape)
     data, indices, indptr = table.data, table.indices, table.indptr
 
     def task(i: int, _: int) -> None:
-        sums[i] = _ratios(data, indices, indptr, left, right, image, ends[i], ends[i + 1])
+        sums[i] = _multiply_ratios(data, indices, indptr, row_factor, column_factor, image, ends[i], ends[i + 1])
 
-    for_chunks(task, len(sums), 1, n_jobs)
+    run_in_chunks(task, len(sums), 1, n_jobs)
     return image, float(sums.sum())
 
 
-def lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) -> float:
-    """sum_ij w_i w_j c_ij (c_ij - 1) over the cells of a csr_array (n, n), with c_ii - 2 on the diagonal."""
+def sum_lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) -> float:
+    """Return sum_ij w_i w_j c_ij (c_ij - 1) over the cells of a csr_array (n, n), with c_ii - 2 on the diagonal."""
     ends = row_pieces(table)
     sums = np.zeros(len(ends) - 1)
     data, indices, indptr = table.data, table.indices, table.indptr
 
     def task(i: int, _: int) -> None:
-        sums[i] = _lowered(data, indices, indptr, weights, ends[i], ends[i + 1])
+        sums[i] = _sum_lowered(data, indices, indptr, weights, ends[i], ends[i + 1])
 
-    for_chunks(task, len(sums), 1, n_jobs)
+    run_in_chunks(task, len(sums), 1, n_jobs)
     return float(sums.sum())
 
 
 def row_pieces(table: Any) -> np.ndarray:
-    """Boundaries of runs of rows with about equally many entries each; they depend on the table alone."""
+    """Return boundaries of runs of rows with about equally many entries each; they depend on the table alone."""
     starts = np.searchsorted(table.indptr, np.arange(0, max(table.nnz, 1), _ENTRIES, dtype=table.indptr.dtype))
     return np.unique(np.concatenate([[0], starts, [table.shape[0]]]))
 
 
 @njit(nogil=True, cache=True)
-def _lowered(
+def _sum_lowered(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, weights: np.ndarray, start: int, stop: int
 ) -> float:
     total = 0.0
@@ -108,12 +112,12 @@ def _product(
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _ratios(
+def _multiply_ratios(
     data: np.ndarray,
     indices: np.ndarray,
     indptr: np.ndarray,
-    left: np.ndarray,
-    right: np.ndarray,
+    row_factor: np.ndarray,
+    column_factor: np.ndarray,
     image: np.ndarray,
     start: int,
     stop: int,
@@ -123,13 +127,13 @@ def _ratios(
         for e in range(indptr[i], indptr[i + 1]):
             row = indices[e]
             model = 0.0
-            for c in range(left.shape[1]):
-                model += left[i, c] * right[row, c]
+            for c in range(row_factor.shape[1]):
+                model += row_factor[i, c] * column_factor[row, c]
             if model > 0.0:
                 ratio = data[e] / model
                 total += data[e] * np.log(model)
-                for c in range(right.shape[1]):
-                    image[i, c] += ratio * right[row, c]
+                for c in range(column_factor.shape[1]):
+                    image[i, c] += ratio * column_factor[row, c]
             else:
                 total = total - np.inf if data[e] > 0 else total
     return total

@@ -28,7 +28,7 @@ class Whitening:
     spectrum: np.ndarray
 
 
-def whiten(second: np.ndarray, n_components: int, what: str = "second moment") -> Whitening:
+def whiten(second: np.ndarray, n_components: int, name: str = "second moment") -> Whitening:
     """Whiten a symmetric matrix, shape (b, b), in its K leading directions.
 
     The largest algebraic eigenvalues are taken: a moment without its diagonal is indefinite, and negative eigenvalues of
@@ -39,10 +39,10 @@ def whiten(second: np.ndarray, n_components: int, what: str = "second moment") -
     floor = len(values) * np.finfo(float).eps * max(values[0], 0.0)
     rank = int((values > floor).sum())
     if rank < n_components:
-        got = f"{values[rank]:.3g}" if rank < len(values) else "missing"
+        found_value = f"{values[rank]:.3g}" if rank < len(values) else "missing"
         raise LatentiaError(
-            f"eigenvalue {rank + 1} of the {what} is {got} (the largest is {values[0]:.3g}) and must be positive: this data "
-            f"supports at most {rank} components.",
+            f"eigenvalue {rank + 1} of the {name} is {found_value} (the largest is {values[0]:.3g}) and must be positive: this "
+            f"data supports at most {rank} components.",
             at_most=rank, parameter="n_components", value=n_components,
         )  # fmt: skip
     values_k, vectors_k = values[:n_components], vectors[:, :n_components]

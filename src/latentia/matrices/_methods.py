@@ -1,4 +1,4 @@
-"""What every fitted matrix can be asked for: entries, distances, draws, neighbours, communities, topics."""
+"""Methods of every fitted matrix: entries, distances, samples, neighbours, communities, topics."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
-from .._base import Estimator, check_size, fitted
 from .._parameters import Number, OrNone, check_parameter, seed_of
 from .._validation import column_names
 from ..exceptions import LatentiaError
+from ..fitting.base import Estimator, check_size, fitted
 from ..linalg import scaled_eigenspace
 from ..moments import symmetric_counts
-from ._matrix import FactoredMatrix, WordClusters
-from ._moves import moved_labels
+from ._matrix import SymmetricMatrix, WordClusters
+from ._moves import move_labels
 from ._ordered import (
-    OrderedMatrix,
+    AsymmetricMatrix,
 )
-from ._pair_counts import DenseTable, pair_counts, square_counts
+from ._pair_counts import DenseTable, read_pair_counts, read_square_counts
 from ._topics import PairTopics, topics_from_anchors, topics_from_triples
-from .factored import Factored, total_distance
+from .factored import LowRankProduct, total_distance
 
-_MOST_ENTRIES = 1 << 28  # of an array of rows: 2 GiB
+_MAX_ENTRIES = 1 << 28  # entries of an array of rows: 2 GiB
 
 
 class MatrixMethods(Estimator):
-    """What every fitted matrix can be asked for: entries, distances, draws, neighbours, communities, topics."""
+    """Methods of every fitted matrix: entries, distances, samples, neighbours, communities, topics."""
 
     marginals_: Annotated[np.ndarray, of.shares("V")]
     column_marginals_: Annotated[np.ndarray, of.optional(of.shares("W"))]
@@ -40,7 +40,7 @@ class MatrixMethods(Estimator):
     column_embedding_: Annotated[np.ndarray, of.optional(of.numbers("W E"))]
     components_: Annotated[np.ndarray, of.optional(of.numbers("R V", 0.0))]
     core_: Annotated[np.ndarray, of.optional(of.numbers("R R", 0.0))]
-    _matrix: FactoredMatrix | OrderedMatrix
+    _matrix: SymmetricMatrix | AsymmetricMatrix
     _scale: Annotated[np.ndarray, of.numbers("V", 0.0)]
     _communities: WordClusters
 
@@ -64,12 +64,12 @@ class MatrixMethods(Estimator):
         LatentiaError
             If there is no such word.
         """
-        i, j = self._words(i), self._words(j, columns=True)
+        i, j = self._check_words(i), self._check_words(j, columns=True)
         try:
             np.broadcast_shapes(i.shape, j.shape)
         except ValueError:
             raise LatentiaError(
-                f"i has the shape {i.shape} and j {j.shape}: equally many words are needed, or shapes that broadcast."
+                f"i has the shape {i.shape} and j {j.shape}: expected equally many words, or shapes that broadcast."
             ) from None
         return self._matrix.entries(i, j)
 
@@ -93,16 +93,16 @@ class MatrixMethods(Estimator):
         LatentiaError
             If there is no such word, or if that many rows do not fit an array.
         """
-        words = np.arange(self.n_features_in_)[i] if isinstance(i, slice) else self._words(i)
+        words = np.arange(self.n_features_in_)[i] if isinstance(i, slice) else self._check_words(i)
         if words.ndim > 1:
-            raise LatentiaError(f"Words have the shape {words.shape}: one word, or a list of them, is needed.")
-        if words.size * self._n_columns > _MOST_ENTRIES:
+            raise LatentiaError(f"Words have the shape {words.shape}: expected one word, or a list of them.")
+        if words.size * self._n_columns > _MAX_ENTRIES:
             raise LatentiaError(
                 f"{words.size} rows of {self._n_columns} entries do not fit an array: ask for some rows at a time, or for "
                 "entries."
             )
-        found = self._matrix.factored.rows(np.atleast_1d(words)) * self._matrix.scale
-        return found[0] if words.ndim == 0 else found
+        probabilities = self._matrix.factored.rows(np.atleast_1d(words)) * self._matrix.scale
+        return probabilities[0] if words.ndim == 0 else probabilities
 
     @fitted
     def conditional(self, i: Any) -> np.ndarray:
@@ -119,9 +119,9 @@ class MatrixMethods(Estimator):
         """
         rows = np.atleast_2d(self.rows(i))
         sums = rows.sum(axis=1, keepdims=True)
-        alone = self.marginals_ if self.symmetric else self.column_marginals_
-        found = np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), alone)
-        return found[0] if np.ndim(i) == 0 and not isinstance(i, slice) else found
+        fallback = self.marginals_ if self.symmetric else self.column_marginals_
+        probabilities = np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), fallback)
+        return probabilities[0] if np.ndim(i) == 0 and not isinstance(i, slice) else probabilities
 
     @fitted
     def l1_distance(self, other: Any) -> float:
@@ -136,22 +136,22 @@ class MatrixMethods(Estimator):
         -------
         float
         """
-        own, scale = self._matrix, 1.0
+        matrix, scale = self._matrix, 1.0
         if isinstance(other, MatrixMethods):
             check_is_fitted(other)
             other, scale = other._matrix.factored, other._matrix.scale
         elif not hasattr(other, "rows"):
             table = np.asarray(other.toarray() if sparse.issparse(other) else other, dtype=np.float64)
             if table.ndim != 2 or (self.symmetric and table.shape[0] != table.shape[1]):
-                raise LatentiaError(f"other has the shape {table.shape}: a square array is needed.")
+                raise LatentiaError(f"other has the shape {table.shape}: expected a square array.")
             other = DenseTable(table)
         width = getattr(other, "width", other.size)
-        if (other.size, width) != (own.factored.size, self._n_columns):
+        if (other.size, width) != (matrix.factored.size, self._n_columns):
             raise LatentiaError(
-                f"The matrices have {own.factored.size} and {other.size} words, {self._n_columns} and {width} columns: they "
-                "must agree."
+                f"The matrices have {matrix.factored.size} and {other.size} words, {self._n_columns} and {width} columns: "
+                "expected equally many."
             )
-        return total_distance(own.factored, other, (own.scale, scale), self.n_jobs)
+        return total_distance(matrix.factored, other, (matrix.scale, scale), self.n_jobs)
 
     @fitted
     def score(self, C: Any, y: Any = None) -> float:
@@ -174,11 +174,11 @@ class MatrixMethods(Estimator):
         LatentiaError
             If C has another size than the data of the fit.
         """
-        counts = square_counts(C) if self.symmetric else pair_counts(C)
+        counts = read_square_counts(C) if self.symmetric else read_pair_counts(C)
         if counts.shape != (self.n_features_in_, self._n_columns):
-            asked = f"{self.n_features_in_}" if self.symmetric else f"{self.n_features_in_} x {self._n_columns}"
-            found = f"{counts.shape[0]}" if self.symmetric else f"{counts.shape[0]} x {counts.shape[1]}"
-            raise LatentiaError(f"The counts have {found} words and the model {asked}.")
+            expected = f"{self.n_features_in_}" if self.symmetric else f"{self.n_features_in_} x {self._n_columns}"
+            actual = f"{counts.shape[0]}" if self.symmetric else f"{counts.shape[0]} x {counts.shape[1]}"
+            raise LatentiaError(f"The counts have {actual} words and the model {expected}.")
         return self._matrix.log_likelihood(counts, self.marginals_)
 
     @fitted
@@ -188,7 +188,7 @@ class MatrixMethods(Estimator):
         Parameters
         ----------
         n_samples : int, default=1
-            How many to draw.
+            Number of pairs.
         random_state : int, RandomState or Generator, default=0
             Seed of the draws.
 
@@ -199,7 +199,7 @@ class MatrixMethods(Estimator):
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         sums = self._matrix.row_sums()
         if not sums.any():
-            raise LatentiaError("The matrix is zero: no bin was used. Lower first_bin.")
+            raise LatentiaError("The matrix is zero: no pair can be drawn from it.")
         firsts, n = np.unique(np.searchsorted(np.cumsum(sums / sums.sum()), rng.random(n_samples)), return_counts=True)
         firsts = np.minimum(firsts, len(sums) - 1)
         seconds = []
@@ -240,16 +240,16 @@ class MatrixMethods(Estimator):
             if names is None or word not in list(names):
                 raise LatentiaError(f"{word!r} is not in the vocabulary" + (", which was not given." * (names is None)))
             word = list(names).index(word)
-        words = self._words(word)
+        words = self._check_words(word)
         if words.ndim:
-            raise LatentiaError(f"word has the shape {words.shape}: the neighbours of one word are found at a time.")
-        at = int(words)
+            raise LatentiaError(f"word has the shape {words.shape}: expected one word.")
+        index = int(words)
         norms = np.linalg.norm(self.embedding_, axis=1)
-        if not self.n_kept_ or norms[at] == 0:
+        if not self.n_kept_ or norms[index] == 0:
             raise LatentiaError(f"Word {word} has no embedding: it occurs in no pair, or the matrix has rank one.")
-        cosines = self.embedding_ @ self.embedding_[at] / np.where(norms > 0, norms * norms[at], np.inf)
+        cosines = self.embedding_ @ self.embedding_[index] / np.where(norms > 0, norms * norms[index], np.inf)
         cosines[(1 + self.symmetric) * self.n_pairs_ * self.marginals_ < min_count] = -np.inf
-        cosines[at] = -np.inf
+        cosines[index] = -np.inf
         n = min(n, len(cosines))
         best = np.flatnonzero(cosines >= np.partition(cosines, -n)[-n])
         best = best[np.argsort(-cosines[best], kind="stable")][:n]
@@ -261,9 +261,9 @@ class MatrixMethods(Estimator):
     def labels_(self) -> np.ndarray:
         """Communities: R clusters by k-means of the R - 1 leading vectors, shape (M,).
 
-        Rows of the vectors, times their eigenvalues, have unit length, so that clusters do not go by frequency or degree; two
-        communities are told by sign. Directions below the edge are used too; whether they stand for anything is for
-        ``evidence_`` to say. `communities` is better for graphs.
+        Rows of the vectors, times their eigenvalues, are scaled to unit length, so that clusters do not follow frequency or
+        degree; two communities differ by sign. Directions below the edge are used too; ``evidence_`` shows if they are above
+        the noise. `communities` is better for graphs.
         """
         return self._communities.labels
 
@@ -271,16 +271,16 @@ class MatrixMethods(Estimator):
     def communities(self, C: Any, *, resolution: float | None = None) -> np.ndarray:
         """Return ``labels_`` after moves of single nodes along the edges of the graph.
 
-        A node goes to the community into which more of its edges lead than by chance, given all degrees, until none moves;
-        the number of communities stays. It is the better answer for graphs, and needs the edges once more.
+        A node moves to the community with the most edges to it beyond chance, given all degrees, until no node moves; the
+        number of communities does not grow. It is more accurate for graphs than ``labels_``, and needs the edges once more.
 
         Parameters
         ----------
         C : sparse matrix or array-like of shape (M, M)
             The counts or the adjacency matrix that the model was fitted on.
         resolution : float, optional
-            How much chance counts: 1 for modularity, more for smaller communities. By default that of the likeliest
-            degree-corrected block model.
+            Weight of the edges expected by chance: 1 for modularity, more for smaller communities. By default that of the
+            most likely degree-corrected block model.
 
         Returns
         -------
@@ -298,29 +298,29 @@ class MatrixMethods(Estimator):
         """
         check_parameter("resolution", resolution, OrNone(Number(0)))
         if not self.symmetric:
-            raise LatentiaError("Communities are those of pairs without order.", parameter="symmetric", value=False)
-        counts, _ = symmetric_counts(square_counts(C))
+            raise LatentiaError("expected symmetric=True for communities.", parameter="symmetric", value=False)
+        counts, _ = symmetric_counts(read_square_counts(C))
         if counts.shape[0] != self.n_features_in_:
             raise LatentiaError(f"The counts have {counts.shape[0]} words and the model {self.n_features_in_}.")
         start, n_clusters = self._communities, min(self.n_components, self.n_features_in_)
-        if start.points.shape[1] + 1 < n_clusters:  # fewer pairs than words, of which the matrix keeps no directions
+        if start.points.shape[1] + 1 < n_clusters:  # with fewer pairs than words the matrix has no directions
             space = scaled_eigenspace(
                 counts, n_clusters - 1, tau=self.tau, calibrate=False, random_state=self._seed, n_jobs=self.n_jobs
             )
             start = WordClusters(space.vectors * np.abs(space.observed), self.marginals_, self._seed)
-        return moved_labels(counts, start.labels, n_clusters, resolution)
+        return move_labels(counts, start.labels, n_clusters, resolution)
 
     @fitted
     def topics(self, triples: Any = None, *, anchors: Any = None, min_count: int = 20) -> PairTopics:
-        """Return the parameters of a topic model B = P^T W P: from documents of three words, or else from anchor words.
+        """Return a topic model B = P^T W P, from documents of three words or else from anchor words.
 
         Parameters
         ----------
         triples : array-like of int, shape (n, 3), optional
             Documents of three words each, all of one topic. W is then diagonal.
         anchors : array-like of int, shape (R,), optional
-            A word for each topic that occurs in no other; by default they are searched for among the words that occur at
-            least ``min_count`` times.
+            For each topic a word that occurs in no other topic; by default chosen among the words that occur at least
+            ``min_count`` times.
         min_count : int, default=20
             Least number of times that a word occurs to be an anchor.
 
@@ -329,9 +329,9 @@ class MatrixMethods(Estimator):
         PairTopics
         """
         if not self.symmetric:
-            raise LatentiaError("Topics are read off pairs without order.", parameter="symmetric", value=False)
-        spectral = self._spectral()
-        rank = spectral.left.shape[1]
+            raise LatentiaError("expected symmetric=True for topics.", parameter="symmetric", value=False)
+        spectral = self._build_spectral_factors()
+        rank = spectral.factor.shape[1]
         if rank < self.n_components:
             raise LatentiaError(
                 f"{rank} directions are above the noise, which carry at most {rank} topics.",
@@ -339,41 +339,43 @@ class MatrixMethods(Estimator):
             )  # fmt: skip
         if triples is not None:
             if (np.diag(spectral.core) <= 0).any():
-                raise LatentiaError("B has a negative eigenvalue: it is not that of topics with independent words.")
+                raise LatentiaError("B has a negative eigenvalue, so it has no topics with independent words.")
             return topics_from_triples(spectral, self.marginals_, triples, self._seed)
-        least = min_count / (2 * self.n_pairs_)
-        return topics_from_anchors(spectral, self.marginals_, self.n_components, anchors, least, self.n_jobs)
+        min_frequency = min_count / (2 * self.n_pairs_)
+        return topics_from_anchors(spectral, self.marginals_, self.n_components, anchors, min_frequency, self.n_jobs)
 
-    def _spectral(self) -> Factored:
-        """r r^T and the kept directions, without floor."""
+    def _build_spectral_factors(self) -> LowRankProduct:
+        """Return r r^T and the kept directions as factors, without the lower limit of entries."""
         values = np.sign(self.spectrum_) * np.sqrt(np.maximum(self.spectrum_**2 - self.noise_level_**2, 0))
-        kept = values[: self.n_kept_]
-        directions = self.embedding_ / np.sqrt(np.abs(kept)) * np.sqrt(self._scale)[:, None]
-        return Factored(np.column_stack([self.marginals_, directions]), np.diag(np.concatenate([[1.0], kept])))
+        kept_values = values[: self.n_kept_]
+        directions = self.embedding_ / np.sqrt(np.abs(kept_values)) * np.sqrt(self._scale)[:, None]
+        return LowRankProduct(
+            np.column_stack([self.marginals_, directions]), np.diag(np.concatenate([[1.0], kept_values]))
+        )
 
     @property
     def _n_columns(self) -> int:
         return self.n_features_in_ if self.symmetric else len(self.column_marginals_)
 
-    def _words(self, i: Any, columns: bool = False) -> np.ndarray:
+    def _check_words(self, i: Any, columns: bool = False) -> np.ndarray:
         words, size = np.asarray(i), self._n_columns if columns else self.n_features_in_
         words = words.astype(np.int64) if not words.size else words
         if words.dtype.kind not in "iu" or (words.size and (words.min() < 0 or words.max() >= size)):
-            raise LatentiaError(f"Words are whole numbers from 0 to {size - 1}.")
+            raise LatentiaError(f"Expected words as whole numbers from 0 to {size - 1}.")
         return words
 
     def _check_fitted(self) -> None:
-        if type(self._matrix) is not (FactoredMatrix if self.symmetric else OrderedMatrix):
+        if type(self._matrix) is not (SymmetricMatrix if self.symmetric else AsymmetricMatrix):
             raise LatentiaError("_matrix is not that of pairs with or without order")
-        if isinstance(self._matrix, OrderedMatrix):
+        if isinstance(self._matrix, AsymmetricMatrix):
             if not {"column_marginals_", "column_embedding_"} <= vars(self).keys():
                 raise LatentiaError("column_marginals_ is missing")
             self._matrix.check()
             return
         factored = self._matrix.factored
-        if factored.least is not None:  # whose products no entry is below
+        if factored.limits is not None:
             return
         if not hasattr(self, "components_") or not hasattr(self, "core_"):
-            raise LatentiaError("_matrix.factored.least is missing")
-        if not np.array_equal(factored.left, self.components_.T) or not np.array_equal(factored.core, self.core_):
+            raise LatentiaError("_matrix.factored.limits is missing")
+        if not np.array_equal(factored.factor, self.components_.T) or not np.array_equal(factored.core, self.core_):
             raise LatentiaError("_matrix.factored is not that of components_ and core_")

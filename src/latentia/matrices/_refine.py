@@ -1,8 +1,8 @@
 """Likelihood EM for nonnegative factors of a symmetric probability matrix, started from the spectral estimate.
 
 Model: B = P^T W P with rows P_k of word probabilities and a symmetric nonnegative W whose entries sum to one (a symmetric
-aspect model, or pLSA, whose mixing need not be diagonal). A pair's expected components come from the cells that were seen
-alone: with X_ij = (c_ij + c_ji) / B_ij,
+aspect model, or pLSA, whose mixing need not be diagonal). Expected components of pairs need only the observed
+cells: with X_ij = (c_ij + c_ji) / B_ij,
 
     word i of component k        P_ki (W P X)_ki,
     components k and l together  W_kl (P X P^T)_kl / 2.
@@ -18,44 +18,46 @@ from ..likelihood import Distributions, EStep, Expected, Values
 from ..linalg import ratio_product
 from ..simplex import farthest_vertices, simplex_least_squares
 
-_LEAST = 0.02  # of a starting distribution: the marginals, so that no word is impossible
+_MARGINAL_SHARE = 0.02  # share of the marginals in a starting distribution, so that no word is impossible
 
 
-def nonnegative_start(
-    left: np.ndarray, core: np.ndarray, marginals: np.ndarray, seen: np.ndarray, n_jobs: int | None = None
+def initialise_nonnegative(
+    factor: np.ndarray, core: np.ndarray, marginals: np.ndarray, occurrences: np.ndarray, n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Nonnegative factors near a spectral estimate: P (R x M) and W (R x R).
+    """Return nonnegative factors near a spectral estimate: P (R x M) and W (R x R).
 
-    A word's row of B over its marginal is a point of the simplex of the components' rows. The corners are taken among the
-    frequent words, and every word's place among them says which components it belongs to.
+    A word's row of B over its marginal is a point of the simplex of the components' rows. The corners are chosen among the
+    frequent words, and the coordinates of every word relative to them are its shares of the components.
 
     Parameters
     ----------
-    left : ndarray of shape (M, R)
-        r first, then the directions.
+    factor : ndarray of shape (M, R)
+        r in the first column, then the directions.
     core : ndarray of shape (R, R)
-    marginals, seen : ndarray of shape (M,)
-        r, and how often each word was seen.
+    marginals, occurrences : ndarray of shape (M,)
+        r, and the number of occurrences of each word.
     """
-    known = marginals > 0
+    is_observed = marginals > 0
     weight = np.sqrt(np.abs(np.diag(core)))
-    points = np.where(known[:, None], left / np.where(known, marginals, 1.0)[:, None], 0.0) * weight
-    rank = left.shape[1]
-    candidates = np.argsort(-seen, kind="stable")[: max(10 * rank, int((seen >= np.quantile(seen, 0.75)).sum()) // 2)]
+    points = np.where(is_observed[:, None], factor / np.where(is_observed, marginals, 1.0)[:, None], 0.0) * weight
+    rank = factor.shape[1]
+    candidates = np.argsort(-occurrences, kind="stable")[
+        : max(10 * rank, int((occurrences >= np.quantile(occurrences, 0.75)).sum()) // 2)
+    ]
     corners, _ = farthest_vertices(points, rank, candidates=candidates)
     shares = np.full((len(points), len(corners)), 1 / len(corners))
-    shares[known] = simplex_least_squares(points[known], points[corners], n_jobs=n_jobs)
+    shares[is_observed] = simplex_least_squares(points[is_observed], points[corners], n_jobs=n_jobs)
     joint = shares * marginals[:, None]
-    joint = (1 - _LEAST) * joint + _LEAST * marginals[:, None] * joint.sum(axis=0)
+    joint = (1 - _MARGINAL_SHARE) * joint + _MARGINAL_SHARE * marginals[:, None] * joint.sum(axis=0)
     weights = joint.sum(axis=0)
     components = joint / weights
-    gram = np.linalg.pinv(components) @ left
+    gram = np.linalg.pinv(components) @ factor
     mixing = np.maximum(gram @ core @ gram.T, 0.05 * np.outer(weights, weights))
     return components.T, mixing / mixing.sum()
 
 
 class PairSums(NamedTuple):
-    """Of one E-step: the log-likelihood of the pairs in nats, and X P^T, shape (M, R)."""
+    """Sums of one E-step: the log-likelihood of the pairs in nats, and X P^T, shape (M, R)."""
 
     log_likelihood: float
     image: np.ndarray
@@ -81,12 +83,12 @@ class PairUpdate:
     def values(self) -> Values:
         return self.components, self.mixing.ravel()
 
-    def at(self, *values: np.ndarray) -> PairUpdate:
+    def move_to(self, *values: np.ndarray) -> PairUpdate:
         components, mixing = values
         return PairUpdate(components, mixing, self.pseudo)
 
     def sums(self, counts: Any, n_jobs: int | None = None) -> PairSums:
-        """Of the pairs of a csr_array C + C^T, shape (M, M), which has each of them twice."""
+        """Return the sums over the pairs of a csr_array C + C^T, shape (M, M), which holds each pair twice."""
         words = np.ascontiguousarray(self.components.T)
         image, log_likelihood = ratio_product(counts, words @ self.mixing, words, n_jobs)
         return PairSums(log_likelihood / 2, image)
@@ -100,8 +102,8 @@ class PairUpdate:
         )
 
 
-def over_pairs(counts: Any, n_jobs: int | None = None) -> EStep:
-    """E-steps of `PairUpdate` over the pairs of a csr_array C + C^T."""
+def make_e_step(counts: Any, n_jobs: int | None = None) -> EStep:
+    """Return the E-step of `PairUpdate` over the pairs of a csr_array C + C^T."""
 
     def e_step(update: Any, number: int) -> PairSums:
         return update.sums(counts, n_jobs)  # type: ignore[no-any-return]

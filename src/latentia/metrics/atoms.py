@@ -1,4 +1,4 @@
-"""Atoms of dictionaries, which are known up to their order and their signs."""
+"""Distances of dictionary atoms, which are identified up to order and sign."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def atom_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Distance of every atom of ``first`` to the nearest one of ``second`` or its negative.
+    """Compute the distance of every atom of ``first`` to the nearest one of ``second`` or its negative.
 
     Parameters
     ----------
@@ -20,12 +20,12 @@ def atom_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """
     cosines = np.abs(first @ second.T)
     nearest = cosines.argmax(axis=1)
-    others = second[nearest] * np.where(np.einsum("ij,ij->i", first, second[nearest]) < 0, -1.0, 1.0)[:, None]
-    return np.asarray(np.minimum(np.linalg.norm(first - others, axis=1), np.sqrt(2)))
+    nearest_atoms = second[nearest] * np.where(np.einsum("ij,ij->i", first, second[nearest]) < 0, -1.0, 1.0)[:, None]
+    return np.asarray(np.minimum(np.linalg.norm(first - nearest_atoms, axis=1), np.sqrt(2)))
 
 
 def atom_coherence(atoms: np.ndarray) -> np.ndarray:
-    """Largest |cosine| of every atom with another one, shape (m,); 0 for a single atom.
+    """Compute the largest |cosine| of every atom with another one, shape (m,); 0 for a single atom.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Clusters have no names: give each the label that most of its members have."""
+"""Accuracy of clusters, each named after the most frequent label in it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..exceptions import LatentiaError
 
 
 def many_to_one_accuracy(predicted: Any, true: Any) -> float:
-    """Share of samples whose cluster is mapped to their label, each cluster to the most frequent label in it.
+    """Return the share of samples whose label is the most frequent one in their cluster.
 
-    Several clusters may have the same label, so that more clusters than labels raise the accuracy.
+    Several clusters may have the same label, so more clusters than labels raise the accuracy.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def many_to_one_accuracy(predicted: Any, true: Any) -> float:
     predicted, true = np.asarray(predicted), np.asarray(true)
     if predicted.ndim != 1 or predicted.shape != true.shape or not len(true):
         raise LatentiaError(
-            f"predicted has shape {predicted.shape} and true {true.shape}: give one cluster and one label a sample."
+            f"predicted has shape {predicted.shape} and true {true.shape}; expected one cluster and one label per sample."
         )
     counts = contingency_matrix(true, predicted, sparse=True)
     return float(counts.max(axis=0).sum() / len(true))

@@ -1,4 +1,4 @@
-"""Do the most probable words of a topic occur in the same documents, and are they its own?"""
+"""Coherence and uniqueness of the most probable words of topics."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _EPSILON = 1e-12
 
 
 def umass_coherence(components: np.ndarray, table: Any, n_words: int = 10, eps: float = 0.01) -> np.ndarray:
-    """Sum over ordered pairs of top words of log((D(w1, w2) + eps) / D(w2)), shape (K,): thesis eq. 4.3.
+    """Compute UMass coherence, shape (K,): sums over ordered pairs of top words of log((D(w1, w2) + eps) / D(w2)).
 
-    D counts documents with a word, or with both. At most 0 up to ``eps``; higher is better.
+    Thesis eq. 4.3. D counts documents with a word, or with both. At most 0 up to ``eps``; higher is better.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ def umass_coherence(components: np.ndarray, table: Any, n_words: int = 10, eps: 
     ndarray of shape (K,)
     """
     words = top_words(components, n_words)
-    return _pairwise(words, table, lambda both, _, second, __: np.log((both + eps) / second), np.sum)
+    return _pairwise(words, table, lambda pair_counts, _, second, __: np.log((pair_counts + eps) / second), np.sum)
 
 
 def npmi_coherence(components: np.ndarray, table: Any, n_words: int = 10) -> np.ndarray:
-    """Mean normalised pointwise mutual information of pairs of top words by document, shape (K,), in [-1, 1].
+    """Compute the mean normalised pointwise mutual information of pairs of top words by document, (K,), in [-1, 1].
 
     Parameters
     ----------
@@ -71,19 +71,19 @@ def npmi_of_words(words: np.ndarray, table: Any) -> np.ndarray:
     ndarray of shape (K,)
     """
 
-    def npmi(both: np.ndarray, first: np.ndarray, second: np.ndarray, n: int) -> np.ndarray:
-        joint = np.maximum(both, 1e-12) / n
+    def npmi(pair_counts: np.ndarray, first: np.ndarray, second: np.ndarray, n: int) -> np.ndarray:
+        joint = np.maximum(pair_counts, 1e-12) / n
         value = np.log(joint * n * n / (first * second)) / -np.log(np.minimum(joint, 1 - 1e-12))
-        return np.where(both > 0, value, -1.0)
+        return np.where(pair_counts > 0, value, -1.0)
 
     return _pairwise(words, table, npmi, np.mean)
 
 
 def cv_coherence(words: Sequence[Sequence[str]], documents: Sequence[Sequence[str]], window: int = 110) -> np.ndarray:
-    """Coherence C_V of the top words of topics, shape (K,): how alike the neighbourhoods of a topic's words are.
+    """Compute the coherence C_V of the top words of topics, shape (K,): similarity of the words' neighbourhoods.
 
-    Each word has a vector, its normalised mutual information with all words of the topic in windows of a text; the coherence is
-    the mean cosine of these with their sum.
+    The vector of a word is its normalised mutual information with all words of the topic in windows of a text; the coherence is
+    the mean cosine of these vectors with their sum.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def cv_coherence(words: Sequence[Sequence[str]], documents: Sequence[Sequence[st
     topics = [[str(word) for word in topic] for topic in words]
     columns = {word: i for i, word in enumerate(dict.fromkeys(word for topic in topics for word in topic))}
     present = _windows(documents, columns, window)
-    n, both = max(present.shape[0], 1), np.asarray((present.T @ present).toarray())
-    joint, single = both / n, np.diag(both) / n
+    n, pair_counts = max(present.shape[0], 1), np.asarray((present.T @ present).toarray())
+    joint, single = pair_counts / n, np.diag(pair_counts) / n
     product = np.outer(single, single)
     with np.errstate(divide="ignore", invalid="ignore"):
         npmi = np.log((joint + _EPSILON) / product) / -np.log(joint + _EPSILON)
@@ -120,17 +120,17 @@ def cv_coherence(words: Sequence[Sequence[str]], documents: Sequence[Sequence[st
 
 
 def _windows(documents: Sequence[Sequence[str]], columns: Mapping[str, int], window: int) -> sparse.csr_array:
-    """Which of the words are in each window of each text."""
+    """Return the words in each window of each text, as a 0-1 table."""
     rows, places, n = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
     for document in documents:
-        found = np.array([columns.get(str(word), -1) for word in document], dtype=np.int64)
-        last = max(len(found) - window, 0)  # number of the last window
-        at = np.flatnonzero(found >= 0)
-        first = np.maximum(at - window + 1, 0)
-        spans = np.minimum(at, last) - first + 1
+        columns_of_words = np.array([columns.get(str(word), -1) for word in document], dtype=np.int64)
+        last = max(len(columns_of_words) - window, 0)  # number of the last window
+        positions = np.flatnonzero(columns_of_words >= 0)
+        first = np.maximum(positions - window + 1, 0)
+        spans = np.minimum(positions, last) - first + 1
         rows.append(n + np.repeat(first - np.cumsum(spans) + spans, spans) + np.arange(spans.sum()))
-        places.append(np.repeat(found[at], spans))
-        n += last + 1 if len(found) else 0
+        places.append(np.repeat(columns_of_words[positions], spans))
+        n += last + 1 if len(columns_of_words) else 0
     row, place = np.concatenate(rows), np.concatenate(places)
     table = sparse.csr_array((np.ones(len(row)), (row, place)), shape=(n, len(columns)))
     table.sum_duplicates()
@@ -139,14 +139,14 @@ def _windows(documents: Sequence[Sequence[str]], columns: Mapping[str, int], win
 
 
 def _cosine_with_sum(vectors: np.ndarray) -> float:
-    """Mean cosine of the rows with their sum."""
+    """Return the mean cosine of the rows with their sum."""
     total = vectors.sum(axis=0)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(total)
     return float(np.mean(vectors @ total / np.where(lengths > 0, lengths, 1.0)))
 
 
 def unique_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:
-    """How many of each topic's top words are in no other topic's, shape (K,).
+    """Count the top words of each topic that are not top words of another topic, shape (K,).
 
     Parameters
     ----------
@@ -165,17 +165,17 @@ def unique_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:
 
 
 def _pairwise(words: np.ndarray, table: Any, score: Any, summary: Any) -> np.ndarray:
-    """Sum or mean over ordered pairs of different words of each topic, shape (K,).
+    """Sum or average scores over ordered pairs of different words of each topic, shape (K,).
 
-    Words in no document do not count; a topic without a pair left gets 0.
+    Words in no document do not count; a topic without remaining pairs gets 0.
     """
-    used, place = np.unique(words, return_inverse=True)
-    present = sparse.csc_array(table)[:, used].astype(bool).astype(np.float64)
-    together = (present.T @ present).toarray()
-    frequency = np.maximum(np.diag(together), 1e-12)
+    words_used, place = np.unique(words, return_inverse=True)
+    present = sparse.csc_array(table)[:, words_used].astype(bool).astype(np.float64)
+    pair_counts = (present.T @ present).toarray()
+    frequency = np.maximum(np.diag(pair_counts), 1e-12)
     place = place.reshape(words.shape)
     a, b = np.nonzero(~np.eye(words.shape[1], dtype=bool))
     first, second = place[:, a], place[:, b]
-    scores = score(together[first, second], frequency[first], frequency[second], max(present.shape[0], 1))
-    counted = (frequency[first] >= 1) & (frequency[second] >= 1)
-    return np.array([summary(row[use]) if use.any() else 0.0 for row, use in zip(scores, counted, strict=True)])
+    scores = score(pair_counts[first, second], frequency[first], frequency[second], max(present.shape[0], 1))
+    is_counted = (frequency[first] >= 1) & (frequency[second] >= 1)
+    return np.array([summary(row[use]) if use.any() else 0.0 for row, use in zip(scores, is_counted, strict=True)])

@@ -1,4 +1,4 @@
-"""Communities overlap and have no names: how well do found ones cover true ones, and scores tell edges from other pairs?
+"""Comparison of overlapping communities, and of scores of edges.
 
 Communities X_1, ..., X_K of n nodes are given in one of two forms: as memberships, an array of truth values (or of 0 and 1)
 with shape (n, K), or as a list with a set or array of node numbers for each. Communities without nodes are left out.
@@ -15,11 +15,11 @@ from scipy.special import entr
 
 from ..exceptions import LatentiaError
 
-_AT_ONCE = 1 << 22  # pairs of communities
+_CHUNK_PAIRS = 1 << 22  # pairs of communities
 
 
-def overlapping_f1(found: Any, true: Any) -> float:
-    """Mean F1 score of communities and those that match them best, both ways.
+def overlapping_f1(recovered: Any, true: Any) -> float:
+    """Compute the mean F1 score of communities and their best matches, both ways.
 
     With F1(A, B) = 2 |A n B| / (|A| + |B|) it is the mean of
 
@@ -29,7 +29,7 @@ def overlapping_f1(found: Any, true: Any) -> float:
 
     Parameters
     ----------
-    found, true : array-like of shape (n, K), bool or 0 and 1, or list of K sets or arrays of node numbers
+    recovered, true : array-like of shape (n, K), bool or 0 and 1, or list of K sets or arrays of node numbers
         Two-dimensional arrays, sparse ones and DataFrames are memberships; lists and tuples are communities. The two may have
         different forms and numbers of communities.
 
@@ -48,24 +48,24 @@ def overlapping_f1(found: Any, true: Any) -> float:
     >>> overlapping_f1([{0, 1, 2, 3}], [{0, 1}, {2, 3}])
     0.6666666666666666
     """
-    found, true, _ = _memberships(found, true)
-    both = sparse.coo_array(found.T @ true)
-    of_found, of_true = both.row, both.col
-    scores = 2 * both.data / (_sizes(found)[of_found] + _sizes(true)[of_true])
-    best_of_found, best_of_true = np.zeros(found.shape[1]), np.zeros(true.shape[1])
-    np.maximum.at(best_of_found, of_found, scores)
-    np.maximum.at(best_of_true, of_true, scores)
-    return float((best_of_found.mean() + best_of_true.mean()) / 2)
+    recovered, true, _ = _memberships(recovered, true)
+    common = sparse.coo_array(recovered.T @ true)
+    recovered_index, true_index = common.row, common.col
+    scores = 2 * common.data / (_sizes(recovered)[recovered_index] + _sizes(true)[true_index])
+    best_recovered, best_true = np.zeros(recovered.shape[1]), np.zeros(true.shape[1])
+    np.maximum.at(best_recovered, recovered_index, scores)
+    np.maximum.at(best_true, true_index, scores)
+    return float((best_recovered.mean() + best_true.mean()) / 2)
 
 
-def overlapping_nmi(found: Any, true: Any, n_nodes: int | None = None) -> float:
-    """Mutual information of two covers by communities, divided by the larger entropy.
+def overlapping_nmi(recovered: Any, true: Any, n_nodes: int | None = None) -> float:
+    """Compute the mutual information of two covers by communities, divided by the larger entropy.
 
-    A community is a random variable, whether a node drawn at random is in it, with entropy H(X_k). What others leave of it is
+    A community is a random variable, whether a random node is in it, with entropy H(X_k). Its entropy given the other cover is
 
         H(X_k | Y) = min_l H(X_k | Y_l),
 
-    where those Y_l do not count whose complement says more about X_k than they do; if none counts, it is H(X_k).
+    without those Y_l whose complement says more about X_k than they do; if none remains, it is H(X_k).
     With H(X) = sum_k H(X_k) and H(X | Y) = sum_k H(X_k | Y) the result is
 
         [H(X) - H(X | Y) + H(Y) - H(Y | X)] / (2 max(H(X), H(Y))),
@@ -74,7 +74,7 @@ def overlapping_nmi(found: Any, true: Any, n_nodes: int | None = None) -> float:
 
     Parameters
     ----------
-    found, true : array-like of shape (n, K), bool or 0 and 1, or list of K sets or arrays of node numbers
+    recovered, true : array-like of shape (n, K), bool or 0 and 1, or list of K sets or arrays of node numbers
         Two-dimensional arrays, sparse ones and DataFrames are memberships; lists and tuples are communities.
     n_nodes : int, optional
         n; needed if both are lists. Nodes in no community count.
@@ -99,17 +99,17 @@ def overlapping_nmi(found: Any, true: Any, n_nodes: int | None = None) -> float:
     >>> overlapping_nmi([{0, 1}, {2, 3}], [{0, 2}, {1, 3}], n_nodes=4)
     0.0
     """
-    found, true, n = _memberships(found, true, n_nodes, needs_size=True)
-    of_found, of_true = (_entropies(_sizes(x), n) for x in (found, true))
-    most = max(of_found.sum(), of_true.sum())
-    if most == 0:
+    recovered, true, n = _memberships(recovered, true, n_nodes, needs_size=True)
+    recovered_entropy, true_entropy = (_entropies(_sizes(x), n) for x in (recovered, true))
+    max_entropy = max(recovered_entropy.sum(), true_entropy.sum())
+    if max_entropy == 0:
         return 1.0  # each community on either side has all nodes
-    left_of_found, left_of_true = of_found.copy(), of_true.copy()
-    for part, given in _conditional_entropies(found, true, n):
-        left_of_found[part] = np.minimum(left_of_found[part], given[0].min(axis=1))
-        left_of_true = np.minimum(left_of_true, given[1].min(axis=0))
-    shared = of_found.sum() - left_of_found.sum() + of_true.sum() - left_of_true.sum()
-    return float(np.clip(shared / (2 * most), 0, 1))
+    recovered_residual, true_residual = recovered_entropy.copy(), true_entropy.copy()
+    for part, conditional in _conditional_entropies(recovered, true, n):
+        recovered_residual[part] = np.minimum(recovered_residual[part], conditional[0].min(axis=1))
+        true_residual = np.minimum(true_residual, conditional[1].min(axis=0))
+    shared = recovered_entropy.sum() - recovered_residual.sum() + true_entropy.sum() - true_residual.sum()
+    return float(np.clip(shared / (2 * max_entropy), 0, 1))
 
 
 def link_auc(scores_of_edges: Any, scores_of_non_edges: Any) -> float:
@@ -141,13 +141,13 @@ def link_auc(scores_of_edges: Any, scores_of_non_edges: Any) -> float:
     return float((below + not_above) / (2 * len(of_edges) * len(of_others)))
 
 
-def _scores(given: Any, name: str) -> np.ndarray:
+def _scores(values: Any, name: str) -> np.ndarray:
     try:
-        scores = np.asarray(given, dtype=np.float64)
+        scores = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise LatentiaError(f"{name} must be numbers ({error}).") from error
     if scores.ndim != 1 or not len(scores):
-        raise LatentiaError(f"{name} has shape {scores.shape}: one score a pair is needed, and at least one pair.")
+        raise LatentiaError(f"{name} has shape {scores.shape}; expected one score per pair, and at least one pair.")
     if np.isnan(scores).any():
         raise LatentiaError(f"{name} has NaN at {int(np.isnan(scores).argmax())}: every pair needs a score.")
     return scores
@@ -157,26 +157,26 @@ def _scores(given: Any, name: str) -> np.ndarray:
 
 
 def _entropies(sizes: np.ndarray, n: int) -> np.ndarray:
-    """Entropy of membership in sets of these sizes."""
+    """Return the entropy of membership in sets of these sizes."""
     return entr(sizes / n) + entr((n - sizes) / n)
 
 
 def _conditional_entropies(
-    found: sparse.csr_array, true: sparse.csr_array, n: int
+    recovered: sparse.csr_array, true: sparse.csr_array, n: int
 ) -> Iterator[tuple[slice, tuple[np.ndarray, np.ndarray]]]:
-    """For some of the found communities at a time, (H(X_k | Y_l), H(Y_l | X_k)), each of shape (part of K, L).
+    """Yield (H(X_k | Y_l), H(Y_l | X_k)), each of shape (part of K, L), for chunks of the recovered communities.
 
-    Infinite where a community tells more by its complement.
+    Entries are infinite if a community is more informative by its complement.
     """
-    of_found, of_true = found.T.tocsr(), _sizes(true)
-    rows = max(_AT_ONCE // len(of_true), 1)
-    for start in range(0, found.shape[1], rows):
+    of_found, of_true = recovered.T.tocsr(), _sizes(true)
+    rows = max(_CHUNK_PAIRS // len(of_true), 1)
+    for start in range(0, recovered.shape[1], rows):
         part = slice(start, start + rows)
-        both = (of_found[part] @ true).toarray().astype(np.float64)
+        common = (of_found[part] @ true).toarray().astype(np.float64)
         sizes = np.asarray(of_found[part].sum(axis=1)).ravel()[:, None]
-        same = entr(both / n) + entr((n - sizes - of_true + both) / n)
-        other = entr((sizes - both) / n) + entr((of_true - both) / n)
-        joint = np.where(same >= other, same + other, np.inf)
+        matching = entr(common / n) + entr((n - sizes - of_true + common) / n)
+        differing = entr((sizes - common) / n) + entr((of_true - common) / n)
+        joint = np.where(matching >= differing, matching + differing, np.inf)
         yield part, (joint - _entropies(of_true, n), joint - _entropies(sizes, n))
 
 
@@ -184,12 +184,12 @@ def _conditional_entropies(
 
 
 def _memberships(
-    found: Any, true: Any, n_nodes: int | None = None, needs_size: bool = False
+    recovered: Any, true: Any, n_nodes: int | None = None, needs_size: bool = False
 ) -> tuple[sparse.csr_array, sparse.csr_array, int]:
-    """Both as memberships of the same n nodes, shapes (n, K) and (n, L), and n."""
+    """Return both as memberships of the same n nodes, shapes (n, K) and (n, L), and n."""
     if n_nodes is not None and n_nodes < 1:
-        raise LatentiaError("a number of nodes of at least 1 is needed.", parameter="n_nodes", value=n_nodes)
-    sides = [_read(found, "found"), _read(true, "true")]
+        raise LatentiaError("expected at least 1 node.", parameter="n_nodes", value=n_nodes)
+    sides = [_read(recovered, "recovered"), _read(true, "true")]
     sizes = [side.shape[0] for side, is_array in sides if is_array]
     if n_nodes is not None:
         sizes.append(n_nodes)
@@ -207,43 +207,43 @@ def _memberships(
     return sides[0][0], sides[1][0], n
 
 
-def _read(given: Any, name: str) -> tuple[sparse.csr_array, bool]:
-    """Communities with nodes as 0-1 memberships, and whether they came as such, which says how many nodes there are."""
-    is_array = sparse.issparse(given) or hasattr(given, "columns") or (isinstance(given, np.ndarray) and given.ndim > 1)
-    table = _of_array(given, name) if is_array else _of_lists(given, name)
-    used = np.flatnonzero(_sizes(table))
-    if not len(used):
-        raise LatentiaError(f"{name} has no community with any node in it.")
-    return (table if len(used) == table.shape[1] else table[:, used]), is_array
+def _read(source: Any, name: str) -> tuple[sparse.csr_array, bool]:
+    """Return nonempty communities as 0-1 memberships, and whether the source was an array."""
+    is_array = (
+        sparse.issparse(source) or hasattr(source, "columns") or (isinstance(source, np.ndarray) and source.ndim > 1)
+    )
+    table = _read_array(source, name) if is_array else _read_lists(source, name)
+    nonempty = np.flatnonzero(_sizes(table))
+    if not len(nonempty):
+        raise LatentiaError(f"{name}: expected at least one community with nodes.")
+    return (table if len(nonempty) == table.shape[1] else table[:, nonempty]), is_array
 
 
-def _of_array(given: Any, name: str) -> sparse.csr_array:
-    table = given if sparse.issparse(given) else np.asarray(given)
+def _read_array(source: Any, name: str) -> sparse.csr_array:
+    table = source if sparse.issparse(source) else np.asarray(source)
     if table.ndim != 2 or table.dtype.kind not in "buif":
         raise LatentiaError(
-            f"{name} has shape {table.shape} and type {table.dtype}: truth values of shape (n, K) are needed."
+            f"{name} has shape {table.shape} and type {table.dtype}; expected truth values of shape (n, K)."
         )
     table = sparse.csr_array(table, copy=True)
     table.sum_duplicates()
     table.eliminate_zeros()
     if not (table.data == 1).all():
         odd = table.data[table.data != 1][0]
-        raise LatentiaError(
-            f"{name} has the value {odd}: memberships are 0 or 1; compare graded ones with a threshold first."
-        )
+        raise LatentiaError(f"{name} has the value {odd}; expected memberships of 0 or 1. Threshold graded ones first.")
     return table.astype(np.int64)
 
 
-def _of_lists(given: Any, name: str) -> sparse.csr_array:
+def _read_lists(source: Any, name: str) -> sparse.csr_array:
     try:
-        communities = [np.unique(np.asarray(list(nodes))) for nodes in given]
+        communities = [np.unique(np.asarray(list(nodes))) for nodes in source]
     except TypeError as error:
         raise LatentiaError(
             f"{name} must be an array of memberships or a list of sets of node numbers ({error})."
         ) from error
     for k, nodes in enumerate(communities):
         if len(nodes) and (nodes.dtype.kind not in "ui" or nodes.ndim != 1 or nodes[0] < 0):
-            raise LatentiaError(f"{name}, community {k} has the node {nodes.ravel()[0]!r}: numbers from 0 are needed.")
+            raise LatentiaError(f"{name}, community {k} has the node {nodes.ravel()[0]!r}; expected numbers from 0.")
     rows = np.concatenate([np.empty(0, np.int64), *(nodes.astype(np.int64) for nodes in communities)])
     columns = np.repeat(np.arange(len(communities)), [len(nodes) for nodes in communities])
     shape = (int(rows.max(initial=-1)) + 1, len(communities))
@@ -251,5 +251,5 @@ def _of_lists(given: Any, name: str) -> sparse.csr_array:
 
 
 def _sizes(memberships: sparse.csr_array) -> np.ndarray:
-    """Number of nodes of every community, shape (K,)."""
+    """Return the number of nodes of every community, shape (K,)."""
     return np.asarray(memberships.sum(axis=0)).ravel()

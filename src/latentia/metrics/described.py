@@ -1,4 +1,4 @@
-"""Which words do groups of texts have? Words of any rows that have shares in components."""
+"""Characteristic words of components, from texts with shares in them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .relevance import RELEVANCE, other_topics, top_words
 def describe(
     shares: Any, texts: Any, n_words: int = 10, *, vectorizer: Any = None, relevance: float = RELEVANCE
 ) -> np.ndarray:
-    """Return the words that stand for each component, of texts that have shares in them.
+    """Return characteristic words of each component, from texts with shares in the components.
 
-    It is for components that were found without words: clusters of embeddings, sources, communities, factors.
+    For components that were learned without words: clusters of embeddings, sources, communities, factors.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ def describe(
     n_words : int, default=10
         Number of words.
     vectorizer : vectorizer of scikit-learn, optional
-        What counts the words; a `latentia.words.WordVectorizer` for English texts by default.
+        Vectorizer of the texts; by default a `latentia.words.WordVectorizer` for English.
     relevance : float, default=0.5
-        Weight of a word's probability in the component beside its lift over the others, see
+        Weight of a word's probability in the component, against its lift over the others, see
         `latentia.metrics.relevance`: 1 ranks by probability, 0 by lift.
 
     Returns
@@ -41,7 +41,7 @@ def describe(
     Raises
     ------
     LatentiaError
-        If there are not as many rows as texts, if an entry is negative or no number, or if no words are left.
+        If numbers of rows and texts differ, if an entry is negative or NaN, or if no words remain.
 
     Notes
     -----
@@ -57,18 +57,18 @@ def describe(
     """
     table, documents = _table_of(shares), check_texts(texts)
     if len(table) != len(documents):
-        raise LatentiaError(f"shares has {len(table)} rows and there are {len(documents)} texts: they must agree.")
+        raise LatentiaError(f"shares has {len(table)} rows; expected {len(documents)}, one for each text.")
     counter = WordVectorizer() if vectorizer is None else vectorizer
     counts = counter.fit_transform(documents)
     probabilities = word_probabilities(counts, table)
-    others = other_topics(probabilities, table.sum(axis=0))
-    columns = top_words(probabilities, n_words, word_frequencies=others, relevance=relevance)
+    background = other_topics(probabilities, table.sum(axis=0))
+    columns = top_words(probabilities, n_words, word_frequencies=background, relevance=relevance)
     words = np.asarray(counter.get_feature_names_out(), dtype=object)
     return np.asarray(words[columns])
 
 
 def word_probabilities(counts: Any, shares: np.ndarray) -> np.ndarray:
-    """Means of the word frequencies of documents, weighted by their shares in components, shape (K, V).
+    """Average word frequencies of documents, weighted by their shares in components, shape (K, V).
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def word_probabilities(counts: Any, shares: np.ndarray) -> np.ndarray:
 
 
 def _table_of(shares: Any) -> np.ndarray:
-    """Shares as a table; numbers of clusters become 0 and 1."""
+    """Return shares as a table; numbers of clusters become 0 and 1."""
     table = np.asarray(shares)
     if table.ndim == 1 and table.dtype.kind in "iu" and len(table):
         if table.max() < 0:
@@ -101,13 +101,13 @@ def _table_of(shares: Any) -> np.ndarray:
         return (table[:, None] == np.arange(table.max() + 1)).astype(np.float64)
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         raise LatentiaError(
-            f"shares has the shape {table.shape} and the type {table.dtype}: a number for every document and component is "
-            "needed, or whole numbers of clusters."
+            f"shares has the shape {table.shape} and the type {table.dtype}; expected a number for every document and "
+            "component, or whole numbers of clusters."
         )
     table = table.astype(np.float64)
     if not np.isfinite(table).all() or table.min(initial=0) < 0:
         raise LatentiaError(
-            "shares has entries that are negative or no numbers. Where components have a sign, describe both signs: "
-            "np.maximum(S, 0) and np.maximum(-S, 0)."
+            "shares has negative or invalid entries. If components have a sign, describe both signs: np.maximum(S, 0) and "
+            "np.maximum(-S, 0)."
         )
     return table

@@ -31,7 +31,9 @@ def split_tokens(table: Any, random_state: Any = 0) -> tuple[sparse.csr_array, s
         The halves.
     """
     indptr, indices, data = as_counts(table)
-    counts = np.minimum(np.maximum(np.rint(data), data > 0), 1e15).astype(np.int64)  # a fraction is an occurrence
+    counts = np.minimum(np.maximum(np.rint(data), data > 0), 1e15).astype(
+        np.int64
+    )  # a fraction counts as one occurrence
     half = np.random.default_rng(random_state).binomial(counts, 0.5)
     first = sparse.csr_array((half.astype(np.float64), indices, indptr), shape=np.shape(table))
     second = sparse.csr_array(((counts - half).astype(np.float64), indices, indptr), shape=np.shape(table))
@@ -48,18 +50,18 @@ def completion_log_likelihood(
     tol: float = 1e-4,
     n_jobs: int | None = None,
 ) -> float:
-    """Mean log-probability of a token of the second halves given the first halves, in nats.
+    """Compute the mean log-probability of a token of the second halves given the first halves, in nats.
 
     Parameters
     ----------
     components : ndarray of shape (K, V)
-        Word probabilities of the topics; positive wherever held-out documents have words, or the answer is -inf.
+        Word probabilities of the topics; the result is -inf if a held-out word has probability 0 in all topics.
     alpha : ndarray of shape (K,)
         Dirichlet parameters of the proportions.
     tables : array or sparse matrix of shape (n_documents, V), or an iterator over such pieces
         Held-out counts; of an iterator one piece is in memory at a time.
     random_state : int
-        Of the split into halves.
+        Seed of the split into halves.
     max_iter, tol
         Of the proportions, as in `moments.fold_in`.
     n_jobs : int, optional
@@ -69,25 +71,27 @@ def completion_log_likelihood(
     -------
     float
     """
-    rng = np.random.default_rng(random_state)  # one for all pieces: the answer does not depend on how rows are cut
+    rng = np.random.default_rng(
+        random_state
+    )  # one generator for all pieces, so the result does not depend on their sizes
     total, log_likelihood = 0.0, 0.0
     for table in tables if isinstance(tables, Iterator) else [tables]:
         observed, hidden = split_tokens(table, rng)
         weights = fold_in(observed, components, alpha, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
         probability = token_probabilities(hidden, components, weights)
-        seen = hidden.data > 0
+        is_word = hidden.data > 0
         with np.errstate(divide="ignore"):
-            log_likelihood += float(hidden.data[seen] @ np.log(probability[seen]))
+            log_likelihood += float(hidden.data[is_word] @ np.log(probability[is_word]))
         total += float(hidden.sum())
     if total == 0:
-        raise LatentiaError("The held-out documents have no words to predict: give documents of two words or more.")
+        raise LatentiaError("The held-out documents have no words to predict. Use documents of at least two words.")
     return log_likelihood / total
 
 
 def completion_perplexity(
     components: np.ndarray, alpha: np.ndarray, table: Any, *, random_state: int = 0, n_jobs: int | None = None
 ) -> float:
-    """exp of minus the mean log-probability of a hidden token: 1 is certainty, V is a uniform guess; lower is better.
+    """Compute the perplexity of hidden tokens: 1 is certainty, V is a uniform guess; lower is better.
 
     Parameters
     ----------

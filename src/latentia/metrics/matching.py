@@ -1,4 +1,4 @@
-"""Components of two models are known up to their order: match them, then measure how far apart they are."""
+"""Matching of the components of two models, and their distances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 
 def l1_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """l1 distance of every row of ``first``, (m, d), to every row of ``second``, (k, d): shape (m, k).
+    """Compute the l1 distance of every row of ``first``, (m, d), to every row of ``second``, (k, d): shape (m, k).
 
     Between two probability distributions it lies in [0, 2].
 
@@ -28,28 +28,28 @@ def l1_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return cdist(np.ascontiguousarray(first), np.ascontiguousarray(second), "cityblock")
 
 
-def match_components(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Match rows one to one with the least total l1 distance.
+def match_components(recovered: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Match rows one to one with the smallest total l1 distance.
 
     Parameters
     ----------
-    found : array-like of shape (m, d)
+    recovered : array-like of shape (m, d)
         One component per row.
     true : array-like of shape (k, d)
         One component per row.
 
     Returns
     -------
-    of_found, of_true : ndarray of int, shape (min(m, k),)
-        Row ``of_found[i]`` of ``found`` stands for row ``of_true[i]`` of ``true``, sorted by ``of_true``.
+    recovered_rows, true_rows : ndarray of int, shape (min(m, k),)
+        Row ``recovered_rows[i]`` of ``recovered`` matches row ``true_rows[i]`` of ``true``, sorted by ``true_rows``.
     """
-    of_found, of_true = linear_sum_assignment(l1_distances(found, true))
-    order = np.argsort(of_true)
-    return of_found[order], of_true[order]
+    recovered_rows, true_rows = linear_sum_assignment(l1_distances(recovered, true))
+    order = np.argsort(true_rows)
+    return recovered_rows[order], true_rows[order]
 
 
 def nearest_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """l1 distance of every row of ``first`` to the nearest row of ``second``, shape (m,).
+    """Compute the l1 distance of every row of ``first`` to the nearest row of ``second``, shape (m,).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def nearest_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def nearest_other_distance(components: np.ndarray, metric: str = "cityblock") -> float:
-    """Mean distance of a row to the nearest other row; infinite for a single one.
+    """Compute the mean distance of a row to the nearest other row; infinite for a single row.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def nearest_other_distance(components: np.ndarray, metric: str = "cityblock") ->
 
 
 def nearest_others(components: np.ndarray, metric: str = "cityblock") -> np.ndarray:
-    """Distance of every row to the nearest other row, shape (K,); infinite for a single one.
+    """Compute the distance of every row to the nearest other row, shape (K,); infinite for a single row.
 
     Parameters
     ----------
@@ -102,22 +102,22 @@ def nearest_others(components: np.ndarray, metric: str = "cityblock") -> np.ndar
     return np.asarray(distances.min(axis=1))
 
 
-def recovery_errors(found: np.ndarray, true: np.ndarray, norm: Literal["l1", "l2"] = "l1") -> np.ndarray:
-    """Distance of every true component to the found one it is matched with.
+def recovery_errors(recovered: np.ndarray, true: np.ndarray, norm: Literal["l1", "l2"] = "l1") -> np.ndarray:
+    """Compute the distance of every true component to its matched recovered one.
 
     Parameters
     ----------
-    found : ndarray of shape (m, d)
+    recovered : ndarray of shape (m, d)
     true : ndarray of shape (k, d)
     norm : {"l1", "l2"}
         Norm of the distance. The matching always minimises the total l1 distance.
 
     Returns
     -------
-    ndarray of shape (k,); NaN for a true component that is left without a match because m < k
+    ndarray of shape (k,); NaN for a true component without a match because m < k
     """
-    of_found, of_true = match_components(found, true)
+    recovered_rows, true_rows = match_components(recovered, true)
     errors = np.full(len(true), np.nan)
-    difference = found[of_found] - true[of_true]
-    errors[of_true] = np.linalg.norm(difference, ord=1 if norm == "l1" else 2, axis=1)
+    difference = recovered[recovered_rows] - true[true_rows]
+    errors[true_rows] = np.linalg.norm(difference, ord=1 if norm == "l1" else 2, axis=1)
     return errors

@@ -23,23 +23,23 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._threads import for_chunks
 from ..exceptions import LatentiaError
+from ..system.threads import run_in_chunks
 
-_ENTRIES = 1 << 20  # scores of a chunk
-_RUN = 32
-_FEW = 256  # label sets up to this size are compared with all scores directly, one label at a time
+_CHUNK_ENTRIES = 1 << 20  # scores per chunk
+_RUN_LENGTH = 32
+_MAX_DIRECT_LABELS = 256  # label sets up to this size are compared with all scores directly, one label at a time
 
 
 def top_indices(scores: Any, n: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and values of the ``n`` largest entries of every row, descending; of equal ones the first column first.
+    """Return columns and values of the ``n`` largest entries of every row, descending; ties by column.
 
     Parameters
     ----------
     scores : array-like of shape (n_rows, L)
-        float32 or float64, and other types as float64. Not NaN, which is not looked for.
+        float32 or float64; other types are converted to float64. NaN is not allowed, and not checked.
     n : int
-        Where n > L, all L are returned.
+        Number of entries; all L are returned if n > L.
     n_jobs : int, optional
         Threads, as in joblib.
 
@@ -60,12 +60,12 @@ def top_indices(scores: Any, n: int, n_jobs: int | None = None) -> tuple[np.ndar
     n = min(_as_count(n=n), scores.shape[1])
     indices, values = np.empty((len(scores), n), np.int32), np.empty((len(scores), n), scores.dtype)
     if n:
-        for_chunks(lambda a, b: _top(scores, a, b, indices, values), len(scores), _rows_of_chunk(scores), n_jobs)
+        run_in_chunks(lambda a, b: _top(scores, a, b, indices, values), len(scores), _rows_of_chunk(scores), n_jobs)
     return indices, values
 
 
 def document_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
-    """Of every document, the share of pairs of a label it has and one it lacks that the scores order rightly.
+    """Compute the AUC of every document: the share of pairs of a present and an absent label in the right order.
 
     A tie counts half; a document that has no label, or all of them, gets NaN. It is the area under the document's ROC
     curve, and 1 minus its ranking loss where there are no ties.
@@ -88,21 +88,21 @@ def document_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
     >>> document_auc([[1, 0, 0], [0, 0, 0]], [[0.5, 0.7, 0.1], [0.3, 0.2, 0.1]])
     array([0.5, nan])
     """
-    labels, scores = _agreeing(Y, scores)
+    labels, scores = _check_labels_and_scores(Y, scores)
     out = np.empty(len(scores))
     indptr, indices = labels.indptr.astype(np.int64), labels.indices.astype(np.int32)
 
     def task(start: int, stop: int) -> None:
         _auc(indptr, indices, scores, start, stop, out)
-        for d in start + np.flatnonzero(np.diff(indptr[start : stop + 1]) > _FEW):
-            out[d] = _auc_of_many(scores[d], indices[indptr[d] : indptr[d + 1]])
+        for d in start + np.flatnonzero(np.diff(indptr[start : stop + 1]) > _MAX_DIRECT_LABELS):
+            out[d] = _auc_by_sorting(scores[d], indices[indptr[d] : indptr[d + 1]])
 
-    for_chunks(task, len(scores), _rows_of_chunk(scores), n_jobs)
+    run_in_chunks(task, len(scores), _rows_of_chunk(scores), n_jobs)
     return out
 
 
 def label_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
-    """Of every label, the share of pairs of a document that has it and one that lacks it that the scores order rightly.
+    """Compute the AUC of every label: the share of pairs of documents with and without it in the right order.
 
     A tie counts half; a label that no document has, or all of them, gets NaN. The mean of the others is the macro-AUC.
 
@@ -124,9 +124,9 @@ def label_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
 
 
 def micro_auc(Y: Any, scores: Any) -> float:
-    """The share of pairs of a recorded label of a document and one not recorded, of any documents, ordered rightly.
+    """Compute the AUC over all pairs of a recorded and an unrecorded label, of any documents.
 
-    It asks that scores can be compared from one document to another. A tie counts half; NaN if Y has no 1, or no 0.
+    Scores must be comparable across documents. A tie counts half; NaN if Y has no 1, or no 0.
 
     Parameters
     ----------
@@ -142,22 +142,22 @@ def micro_auc(Y: Any, scores: Any) -> float:
     >>> micro_auc([[1, 0], [0, 1]], [[0.5, 0.3], [0.6, 0.9]])
     0.75
     """
-    labels, scores = _agreeing(Y, scores)
+    labels, scores = _check_labels_and_scores(Y, scores)
     rows = np.repeat(np.arange(len(scores)), np.diff(labels.indptr))
-    own = np.sort(scores[rows, labels.indices])
-    lacking = scores.size - len(own)
-    if not len(own) or not lacking:
+    label_scores = np.sort(scores[rows, labels.indices])
+    n_other = scores.size - len(label_scores)
+    if not len(label_scores) or not n_other:
         return float("nan")
-    won = 0
+    n_won = 0
     for a in range(0, len(scores), _rows_of_chunk(scores)):
         part = scores[a : a + _rows_of_chunk(scores)].ravel()
-        below = np.searchsorted(own, part).sum() + np.searchsorted(own, part, side="right").sum()
-        won += 2 * len(own) * len(part) - int(below)
-    return (won - len(own) ** 2) / (2 * len(own) * lacking)
+        below = np.searchsorted(label_scores, part).sum() + np.searchsorted(label_scores, part, side="right").sum()
+        n_won += 2 * len(label_scores) * len(part) - int(below)
+    return (n_won - len(label_scores) ** 2) / (2 * len(label_scores) * n_other)
 
 
 def label_f1(Y: Any, predicted: Any) -> np.ndarray:
-    """F1 of every label: twice the hits over the documents that have it plus those it was predicted for.
+    """Compute the F1 score of every label: twice the hits over its documents plus its predictions.
 
     NaN for a label that no document has and that was never predicted. The mean of the others is the macro-F1.
 
@@ -175,18 +175,18 @@ def label_f1(Y: Any, predicted: Any) -> np.ndarray:
     >>> label_f1([[1, 0, 0], [1, 1, 0]], [[1, 0, 0], [0, 1, 0]]).round(3)
     array([0.667, 1.   ,   nan])
     """
-    labels, others = _as_labels(Y), _as_labels(predicted)
-    if labels.shape != others.shape:
-        raise LatentiaError(f"Y has shape {labels.shape} and predicted {others.shape}: they must agree.")
+    labels, predictions = _as_labels(Y), _as_labels(predicted)
+    if labels.shape != predictions.shape:
+        raise LatentiaError(f"Y has shape {labels.shape} and predicted {predictions.shape}; expected equal shapes.")
     hits, size = (
         np.bincount(table.indices, minlength=labels.shape[1]).astype(np.float64)
-        for table in (labels.multiply(others).tocsr(), sparse.vstack([labels, others], format="csr"))
+        for table in (labels.multiply(predictions).tocsr(), sparse.vstack([labels, predictions], format="csr"))
     )
     return np.divide(2 * hits, size, out=np.full(len(size), np.nan), where=size > 0)
 
 
 def precision_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
-    """Share of the k best ranked labels that a document has; 0 for a document without labels.
+    """Compute the share of the k best ranked labels that a document has; 0 for a document without labels.
 
     Parameters
     ----------
@@ -205,12 +205,12 @@ def precision_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
     >>> precision_at_k([[1, 0, 1, 0]], [[2, 1, 3]], 2)
     array([0.5])
     """
-    hits, _, _ = _ranked(Y, top, k)
+    hits, _, _ = _check_ranking(Y, top, k)
     return hits.mean(axis=1)
 
 
 def ndcg_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
-    """Normalised discounted cumulative gain of the k best ranked labels; NaN for a document without labels.
+    """Compute the normalised discounted cumulative gain of the k best ranked labels; NaN without labels.
 
     Parameters
     ----------
@@ -226,17 +226,17 @@ def ndcg_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
     >>> ndcg_at_k([[1, 0, 1, 0]], [[2, 1, 3]], 2).round(4)
     array([0.6131])
     """
-    hits, labels, _ = _ranked(Y, top, k)
+    hits, labels, _ = _check_ranking(Y, top, k)
     discount = 1 / np.log2(np.arange(2, k + 2))
     best = np.concatenate([[np.nan], np.cumsum(discount)])
     return hits @ discount / best[np.minimum(np.diff(labels.indptr), k)]
 
 
 def propensity_scored_precision_at_k(Y: Any, top: Any, k: int, propensities: Any) -> float:
-    """Precision at k with every hit divided by its label's propensity, relative to the best ranking of these documents.
+    """Compute precision at k with hits divided by the propensity of their label, relative to the best ranking.
 
-    A ratio of two sums over all documents, as the repository's scripts have it, and not a mean of ratios. NaN if no
-    document has a label.
+    It is a ratio of two sums over all documents, as in the repository's scripts, not a mean of ratios. NaN if no document has a
+    label.
 
     Parameters
     ----------
@@ -254,10 +254,10 @@ def propensity_scored_precision_at_k(Y: Any, top: Any, k: int, propensities: Any
     >>> propensity_scored_precision_at_k([[1, 1, 0], [0, 0, 1]], [[0], [2]], 1, [0.5, 0.25, 1.0])
     0.6
     """
-    hits, labels, chosen = _ranked(Y, top, k)
+    hits, labels, top_labels = _check_ranking(Y, top, k)
     p = np.asarray(propensities, dtype=np.float64)
     if p.shape != (labels.shape[1],):
-        raise LatentiaError(f"propensities have shape {p.shape} and Y {labels.shape}: give one a label.")
+        raise LatentiaError(f"propensities have shape {p.shape} and Y {labels.shape}; expected one per label.")
     if not ((p > 0) & (p <= 1)).all():
         raise LatentiaError("propensities must be above 0 and at most 1.")
     documents = np.repeat(np.arange(len(hits)), np.diff(labels.indptr))
@@ -265,11 +265,11 @@ def propensity_scored_precision_at_k(Y: Any, top: Any, k: int, propensities: Any
     order = np.lexsort((-weights, documents))  # keeps the documents' places
     among_best = np.arange(labels.nnz) - labels.indptr[documents] < k
     best = weights[order][among_best].sum()
-    return float((hits / p[chosen]).sum() / best) if labels.nnz else float("nan")
+    return float((hits / p[top_labels]).sum() / best) if labels.nnz else float("nan")
 
 
 def propensities(label_counts: Any, n_rows: int, a: float = 0.55, b: float = 1.5) -> np.ndarray:
-    """How likely each label is recorded where it applies, in the model of Jain, Prabhu and Varma (2016), section 4.
+    """Estimate the probability that a label is recorded if it applies (Jain, Prabhu and Varma 2016, section 4).
 
     p_l = 1 / (1 + C exp(-a log(N_l + b))) with C = (log N - 1) (b + 1)^a.
 
@@ -293,7 +293,7 @@ def propensities(label_counts: Any, n_rows: int, a: float = 0.55, b: float = 1.5
     """
     counts = np.asarray(label_counts, dtype=np.float64)
     if counts.ndim != 1:
-        raise LatentiaError(f"label_counts has shape {counts.shape}: give one number a label.")
+        raise LatentiaError(f"label_counts has shape {counts.shape}; expected one number per label.")
     if n_rows < 3:
         raise LatentiaError(f"n_rows={n_rows}: the model of propensities needs at least 3 documents.")
     if not b > 0:
@@ -308,33 +308,33 @@ def _as_scores(scores: Any) -> np.ndarray:
     scores = np.asarray(scores)
     if scores.ndim != 2 or scores.dtype.kind not in "biuf":
         raise LatentiaError(
-            f"scores are {scores.dtype} of shape {scores.shape}: a dense table of numbers, documents by labels, is needed."
+            f"scores are {scores.dtype} of shape {scores.shape}; expected a dense table of numbers, documents by labels."
         )
     return np.ascontiguousarray(scores, dtype=None if scores.dtype in (np.float32, np.float64) else np.float64)
 
 
-def _agreeing(Y: Any, scores: Any) -> tuple[sparse.csr_array, np.ndarray]:
-    """Labels and scores of the same shape, which are in an order."""
+def _check_labels_and_scores(Y: Any, scores: Any) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return labels and scores of equal shape, without NaN."""
     scores, labels = _as_scores(scores), _as_labels(Y)
     if labels.shape != scores.shape:
-        raise LatentiaError(f"Y has shape {labels.shape} and scores {scores.shape}: they must agree.")
+        raise LatentiaError(f"Y has shape {labels.shape} and scores {scores.shape}; expected equal shapes.")
     if scores.size and np.isnan(scores.min()):
-        raise LatentiaError("scores hold NaN: there is no order among them.")
+        raise LatentiaError("scores hold NaN; expected numbers.")
     return labels, scores
 
 
 def _as_count(**named: int) -> int:
     ((name, value),) = named.items()
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise LatentiaError(f"{name}={value!r}: a whole number of at least 1 is needed.")
+        raise LatentiaError(f"{name}={value!r}: expected a whole number of at least 1.")
     return int(value)
 
 
 def _as_labels(Y: Any) -> sparse.csr_array:
-    """A new table of True where Y is not 0, with sorted columns in every row."""
+    """Return a table of True where Y is not 0, with sorted columns in every row."""
     table = Y if sparse.issparse(Y) else np.asarray(Y) != 0
     if table.ndim != 2:
-        raise LatentiaError(f"Y has shape {table.shape}: a table of documents by labels is needed.")
+        raise LatentiaError(f"Y has shape {table.shape}; expected a table of documents by labels.")
     labels = sparse.csr_array(table)
     labels = sparse.csr_array((labels.data != 0, labels.indices.copy(), labels.indptr.copy()), shape=labels.shape)
     labels.sum_duplicates()
@@ -342,8 +342,8 @@ def _as_labels(Y: Any) -> sparse.csr_array:
     return labels
 
 
-def _ranked(Y: Any, top: Any, k: int) -> tuple[np.ndarray, sparse.csr_array, np.ndarray]:
-    """Whether each of the k first labels is right (n, k), the labels of Y, and these k (n, k)."""
+def _check_ranking(Y: Any, top: Any, k: int) -> tuple[np.ndarray, sparse.csr_array, np.ndarray]:
+    """Return hits among the k first labels (n, k), the labels of Y, and these k labels (n, k)."""
     k, labels, top = _as_count(k=k), _as_labels(Y), np.asarray(top)
     n_rows, n_labels = labels.shape
     if top.ndim != 2 or len(top) != n_rows or top.dtype.kind not in "iu":
@@ -357,24 +357,24 @@ def _ranked(Y: Any, top: Any, k: int) -> tuple[np.ndarray, sparse.csr_array, np.
     if top.size and not 0 <= top.min() <= top.max() < n_labels:
         raise LatentiaError(f"top names labels from {top.min()} to {top.max()}, and Y has {n_labels} columns.")
     ordered = np.sort(top, axis=1)
-    twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
-    if len(twice):
-        raise LatentiaError(f"top names a label twice for document {twice[0]}: a hit would count twice.")
+    repeated = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if len(repeated):
+        raise LatentiaError(f"top repeats a label for document {repeated[0]}; expected different labels.")
     keys = np.repeat(np.arange(n_rows), np.diff(labels.indptr)) * n_labels + labels.indices
-    wanted = np.arange(n_rows)[:, None] * n_labels + top
-    place = np.searchsorted(keys, wanted)
-    return np.append(keys, -1)[place] == wanted, labels, top
+    top_keys = np.arange(n_rows)[:, None] * n_labels + top
+    place = np.searchsorted(keys, top_keys)
+    return np.append(keys, -1)[place] == top_keys, labels, top
 
 
 def _rows_of_chunk(scores: np.ndarray) -> int:
-    return max(1, _ENTRIES // max(scores.shape[1], 1))
+    return max(1, _CHUNK_ENTRIES // max(scores.shape[1], 1))
 
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})  # without these, a maximum is no vector operation
 def _largest(row: Any, first: Any) -> Any:
-    """Largest of ``_RUN`` entries."""
+    """Return the largest of ``_RUN_LENGTH`` entries."""
     best = row[first]
-    for j in range(first, first + _RUN):
+    for j in range(first, first + _RUN_LENGTH):
         best = row[j] if row[j] > best else best
     return best
 
@@ -405,7 +405,7 @@ def _sink(value: Any, place: Any, at: Any, n: Any) -> None:
 
 @njit(nogil=True, cache=True)
 def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:
-    """Of every row a heap of the best so far; runs whose maximum does not beat its worst are passed over."""
+    """Keep a heap of the best entries of every row; skip runs whose maximum does not beat the worst of them."""
     n, width, root = indices.shape[1], scores.shape[1], np.int64(0)  # helpers have another version for a literal 0
     for d in range(first, last):
         row, place, value = scores[d], indices[d], values[d]
@@ -413,10 +413,10 @@ def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:
             value[j], place[j] = row[j], j
         for at in range(n // 2 - 1, -1, -1):
             _sink(value, place, at, n)
-        for a in range(n, width, _RUN):
-            if a + _RUN <= width and not _largest(row, a) > value[0]:
+        for a in range(n, width, _RUN_LENGTH):
+            if a + _RUN_LENGTH <= width and not _largest(row, a) > value[0]:
                 continue
-            for j in range(a, min(a + _RUN, width)):
+            for j in range(a, min(a + _RUN_LENGTH, width)):
                 if row[j] > value[0]:
                     value[0], place[0] = row[j], j
                     _sink(value, place, root, n)
@@ -425,39 +425,39 @@ def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:
             _sink(value, place, root, end)
 
 
-def _auc_of_many(row: np.ndarray, own: np.ndarray) -> float:
-    """As `_auc`, for a row of many labels."""
-    p, lacking, ordered = len(own), len(row) - len(own), np.sort(row)
-    if lacking == 0:
+def _auc_by_sorting(row: np.ndarray, labels: np.ndarray) -> float:
+    """Compute `_auc` for a row of many labels."""
+    p, n_other, ordered = len(labels), len(row) - len(labels), np.sort(row)
+    if n_other == 0:
         return np.nan
-    won = sum(int(np.searchsorted(ordered, row[own], side).sum()) for side in ("left", "right"))
-    return (won - p * p) / (2.0 * p * lacking)
+    n_won = sum(int(np.searchsorted(ordered, row[labels], side).sum()) for side in ("left", "right"))
+    return (n_won - p * p) / (2.0 * p * n_other)
 
 
 @njit(nogil=True, cache=True)
 def _auc(indptr: Any, indices: Any, scores: Any, first: Any, last: Any, out: Any) -> None:
-    """Twice the comparisons won by own labels against all, less p^2 for those of the p own labels with each other.
+    """Count twice the comparisons won by labels against all entries, minus p^2 for the p labels among themselves.
 
-    Rows of more than ``_FEW`` labels are passed over.
+    Rows of more than ``_MAX_DIRECT_LABELS`` labels are skipped.
     """
     for d in range(first, last):
-        row, own = scores[d], indices[indptr[d] : indptr[d + 1]]
-        p, lacking = len(own), len(row) - len(own)
-        if p == 0 or lacking == 0:
+        row, labels = scores[d], indices[indptr[d] : indptr[d + 1]]
+        p, n_other = len(labels), len(row) - len(labels)
+        if p == 0 or n_other == 0:
             out[d] = np.nan
             continue
-        if p > _FEW:
+        if p > _MAX_DIRECT_LABELS:
             continue
-        won = np.int64(0)
-        for label in own:
-            won += _twice_won(row, row[label])
-        out[d] = (won - p * p) / (2.0 * p * lacking)
+        n_won = np.int64(0)
+        for label in labels:
+            n_won += _count_wins_twice(row, row[label])
+        out[d] = (n_won - p * p) / (2.0 * p * n_other)
 
 
 @njit(nogil=True, cache=True)
-def _twice_won(row: Any, s: Any) -> Any:
-    """Entries below s, twice, and entries equal to it."""
-    won = np.int32(0)  # 32 bits and a counted loop make it a vector operation; a row has fewer than 2^30 columns
+def _count_wins_twice(row: Any, s: Any) -> Any:
+    """Count entries below s twice, and entries equal to s once."""
+    n_won = np.int32(0)  # 32 bits and a counted loop make it a vector operation; a row has fewer than 2^30 columns
     for j in range(len(row)):
-        won = np.int32(won + np.int32(row[j] < s) + np.int32(row[j] <= s))
-    return won
+        n_won = np.int32(n_won + np.int32(row[j] < s) + np.int32(row[j] <= s))
+    return n_won

@@ -1,6 +1,6 @@
-"""Which words tell a topic from the others?
+"""Relevance: words that distinguish a topic from the others.
 
-Model. With p(w | k) the probability of word w in topic k and q(w) that in what the topic is compared with, relevance is
+Model. With p(w | k) the probability of word w in topic k and q(w) its probability in the background, relevance is
 
     lambda log p(w | k) + (1 - lambda) log ((p(w | k) + d) / (q(w) + d)).
 
@@ -8,10 +8,9 @@ lambda = 1 ranks by probability, so that the words of the language come first; 0
 
 Source: C. Sievert, K. Shirley, LDAvis: a method for visualizing and interpreting topics, 2014, with two differences:
 
-1. There q is the word's frequency in the corpus. Here it may be that in the other topics (`other_topics`), against which a
-   topic that has half of all words can still stand out.
-2. There d = 0. Here it is 0.3 / V, three tenths of the mean frequency of a word: words in a handful of documents have lifts
-   of chance.
+1. There q is the word's frequency in the corpus. Here it may be that in the other topics (`other_topics`), so that a topic with
+   half of all words can still stand out.
+2. There d = 0. Here it is 0.3 / V, three tenths of the mean frequency of a word, since rare words have lifts by chance.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ from scipy.stats import rankdata
 from ..exceptions import LatentiaError
 
 RELEVANCE = 0.5
-"""Weight of a word's probability beside its lift, by default."""
+"""Default weight of a word's probability against its lift."""
 
-_RARE = 0.3  # frequency that lifts are smoothed by, in mean frequencies of a word
-_NEVER = -np.inf
+_SMOOTHING = 0.3  # smoothing of lifts, in mean frequencies of a word
+_ABSENT = -np.inf
 
 
 def other_topics(topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Probabilities of words outside of each topic: the mean of the others by their shares, shape (K, V).
+    """Average the other topics of each topic by their shares, shape (K, V).
 
     Parameters
     ----------
     topics : ndarray of shape (K, V)
     shares : ndarray of shape (K,)
-        Of the topics in the corpus. Where the others have none, each counts the same; a single topic is its own other.
+        Shares of the topics in the corpus. If all others have none, they count equally; a single topic returns itself.
 
     Returns
     -------
@@ -44,39 +43,39 @@ def other_topics(topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
     n_topics = len(topics)
     if n_topics == 1:
         return topics.copy()
-    others = (np.ones((n_topics, n_topics)) - np.eye(n_topics)) * shares
-    total = others.sum(axis=1, keepdims=True)
-    others = np.where(total > 0, others, 1.0 - np.eye(n_topics))
-    return np.asarray(others / others.sum(axis=1, keepdims=True) @ topics)
+    weights = (np.ones((n_topics, n_topics)) - np.eye(n_topics)) * shares
+    total = weights.sum(axis=1, keepdims=True)
+    weights = np.where(total > 0, weights, 1.0 - np.eye(n_topics))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True) @ topics)
 
 
 def relevance(topics: np.ndarray, word_frequencies: np.ndarray, weight: float = RELEVANCE) -> np.ndarray:
-    """How well each word stands for each topic, shape (K, V); higher is better.
+    """Compute the relevance of each word for each topic, shape (K, V); higher is better.
 
     Parameters
     ----------
     topics : ndarray of shape (K, V)
         Word probabilities.
     word_frequencies : ndarray of shape (V,) or (K, V)
-        What topics are compared with: frequencies of the words in the corpus, or outside of each topic (`other_topics`).
+        Background: frequencies of the words in the corpus, or outside of each topic (`other_topics`).
     weight : float
         lambda, from 0 to 1.
 
     Returns
     -------
     ndarray of shape (K, V)
-        In nats; words that a topic does not have are minus infinity.
+        Relevance in nats; minus infinity for words that a topic lacks.
     """
     if not 0 <= weight <= 1:
-        raise LatentiaError("a number from 0 to 1 is needed.", parameter="relevance", value=weight)
-    rare = _RARE / topics.shape[1]
+        raise LatentiaError("expected a number from 0 to 1.", parameter="relevance", value=weight)
+    rare = _SMOOTHING / topics.shape[1]
     lift = np.log(topics + rare) - np.log(word_frequencies + rare)
     present = topics > 0
-    return np.where(present, weight * np.log(np.where(present, topics, 1.0)) + (1 - weight) * lift, _NEVER)
+    return np.where(present, weight * np.log(np.where(present, topics, 1.0)) + (1 - weight) * lift, _ABSENT)
 
 
 def frex(topics: np.ndarray, weight: float = 0.5) -> np.ndarray:
-    """How frequent and exclusive each word is in each topic, shape (K, V), from 0 to 1; higher is better.
+    """Compute FREX, the frequency and exclusivity of each word in each topic, shape (K, V), from 0 to 1.
 
     The harmonic mean 1 / (weight / E + (1 - weight) / F) of two shares of the words of a topic: F, those that are at most as
     probable in it, and E, those that are at most as exclusive to it, by p(w | k) over the sum of that in all topics.
@@ -86,7 +85,7 @@ def frex(topics: np.ndarray, weight: float = 0.5) -> np.ndarray:
     topics : ndarray of shape (K, V)
         Word probabilities.
     weight : float, default=0.5
-        Of being exclusive, from 0 to 1.
+        Weight of exclusivity, from 0 to 1.
 
     Returns
     -------
@@ -97,10 +96,10 @@ def frex(topics: np.ndarray, weight: float = 0.5) -> np.ndarray:
     Source: J. Bischof, E. Airoldi, ICML 2012, as in the package stm of R.
     """
     if not 0 <= weight <= 1:
-        raise LatentiaError("a number from 0 to 1 is needed.", parameter="weight", value=weight)
+        raise LatentiaError("expected a number from 0 to 1.", parameter="weight", value=weight)
     total = topics.sum(axis=0)
     exclusive = topics / np.where(total > 0, total, 1.0)
-    shares = [rankdata(one, "max", axis=1) / topics.shape[1] for one in (exclusive, topics)]
+    shares = [rankdata(values, "max", axis=1) / topics.shape[1] for values in (exclusive, topics)]
     return np.asarray(1 / (weight / shares[0] + (1 - weight) / shares[1]))
 
 
@@ -111,7 +110,7 @@ def top_words(
     word_frequencies: np.ndarray | None = None,
     relevance: float = 1.0,
 ) -> np.ndarray:
-    """Indices of the first words of every topic, shape (K, n_words); all words, where there are fewer.
+    """Return indices of the first words of every topic, shape (K, n_words); all words if there are fewer.
 
     Parameters
     ----------
@@ -119,7 +118,7 @@ def top_words(
         Word probabilities of topics.
     n_words : int
     word_frequencies : ndarray of shape (V,) or (K, V), optional
-        What topics are compared with, see `relevance`. Without, words are ranked by probability.
+        Background, see `relevance`. Without it, words are ranked by probability.
     relevance : float
         Weight of the probability; with 1 the most probable words come first.
 

@@ -1,4 +1,4 @@
-"""Sources are known up to their order, sign and scale: how far is an unmixing matrix from an inverse up to these?"""
+"""Quality of source separation, up to order, sign and scale of the sources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..exceptions import LatentiaError
 
 
 def amari_index(unmixing: Any, mixing: Any) -> float:
-    """Amari's index of P = |unmixing @ mixing|, shape (K, K).
+    """Compute Amari's index of P = |unmixing @ mixing|, shape (K, K).
 
     [sum_i (sum_j P_ij / max_j P_ij - 1) + sum_j (sum_i P_ij / max_i P_ij - 1)] / (2 K (K - 1)) lies in [0, 1]. It is 0
     where P has one entry in every row and column, a perfect separation up to order, sign and scale, and 1 where all
@@ -37,7 +37,7 @@ def amari_index(unmixing: Any, mixing: Any) -> float:
     unmixing, mixing = np.asarray(unmixing, dtype=np.float64), np.asarray(mixing, dtype=np.float64)
     if unmixing.ndim != 2 or unmixing.shape != mixing.shape[::-1]:
         raise LatentiaError(
-            f"unmixing has shape {unmixing.shape} and mixing {mixing.shape}: they must be (K, d) and (d, K)."
+            f"unmixing has shape {unmixing.shape} and mixing {mixing.shape}; expected (K, d) and (d, K)."
         )
     product = np.abs(unmixing @ mixing)
     by_row, by_column = product.max(axis=1), product.max(axis=0)

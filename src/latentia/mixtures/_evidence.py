@@ -1,4 +1,4 @@
-"""What a mixture's evidence consists of: errors of parts, moments where they were used, and the shape of components."""
+"""The evidence of a mixture: errors of parts, misfit of the moments, and the shape of components."""
 
 from __future__ import annotations
 
@@ -14,61 +14,65 @@ from ..evidence import (
     PartErrors,
     TensorMeasured,
     at_most,
+    convergence_checks,
     error_checks,
     separation_limit,
-    settled_checks,
     tensor_checks,
-    whitened_noise,
+    whiten_noise,
 )
 from ..likelihood import Refined
 from ..metrics import nearest_other_distance, nearest_others
 from ..moments import ColumnMoments
-from ._moments import Moments, Recovered, misfit, noise_of
+from ._moments import Moments, Recovered, compute_misfit, measure_noise
 from ._rows import Mixture
 
-_FAR, _MOST_FAR = 1e-3, 4e-3  # chance of a row so far off where the model holds, and the share that is let pass
-_BINS, _UNEVEN = 20, 0.05  # of the distances, and the share of rows that may lie in other ones
-_COUNTED = 1e-4  # least share of a row that counts
-_ROUND, _DEVIATIONS = 0.1, 4.0  # excess of a variance that is let pass, or so many of its standard deviations
+_TAIL, _MAX_TAIL_SHARE = 1e-3, 4e-3  # share of rows in the tail of a Gaussian, and the largest accepted share
+_BINS, _MAX_UNEVEN = 20, 0.05  # bins of the distances, and the largest accepted share of rows in wrong bins
+_MIN_SHARE = 1e-4  # smallest probability of a component that counts
+_MAX_EXCESS, _DEVIATIONS = 0.1, 4.0  # largest accepted excess of a variance, or this many of its standard deviations
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A mixture beside the moments of the data.
+class MixtureMeasurements:
+    """A mixture and the moments of the data, for the checks.
 
     Attributes
     ----------
-    found : Recovered or None
-        What the moments say; None where they do not carry the components, or components are no balls.
+    recovered : Recovered or None
+        Mixture of the moments; None if they do not carry the components, or components are not spherical.
     mixture : Mixture
     moments : Moments
     """
 
-    found: Recovered | None
+    recovered: Recovered | None
     mixture: Mixture
     moments: Moments
 
     @cached_property
-    def misfit(self) -> Misfit | None:
-        return None if self.found is None else misfit(self.found, self.moments)
+    def compute_misfit(self) -> Misfit | None:
+        return None if self.recovered is None else compute_misfit(self.recovered, self.moments)
 
     @cached_property
     def roundness(self) -> Check | None:
-        """Of spherical components whose means leave directions across their plane."""
-        flat = len(self.mixture.weights) > len(self.moments.columns.mean)
-        return None if flat or self.mixture.covariances is not None else _roundness(self.mixture, self.moments)
+        """Check of roundness, for spherical components whose means do not span all directions."""
+        is_flat = len(self.mixture.weights) > len(self.moments.columns.mean)
+        return None if is_flat or self.mixture.covariances is not None else _check_roundness(self.mixture, self.moments)
 
     @property
     def bias(self) -> np.ndarray:
-        """What all parts of the data share and errors are widened by, shape (K,)."""
-        apart = np.zeros(len(self.mixture.weights)) if self.roundness is None else _apart(self.mixture, self.roundness)
-        if self.misfit is None:
-            return np.broadcast_to(apart, self.mixture.weights.shape)
-        return np.hypot(self.misfit.bias(nearest_others(self.mixture.means, "euclidean")), apart)
+        """Error that all parts of the data share, shape (K,)."""
+        cluster_distance = (
+            np.zeros(len(self.mixture.weights))
+            if self.roundness is None
+            else _measure_cluster_distance(self.mixture, self.roundness)
+        )
+        if self.compute_misfit is None:
+            return np.broadcast_to(cluster_distance, self.mixture.weights.shape)
+        return np.hypot(self.compute_misfit.bias(nearest_others(self.mixture.means, "euclidean")), cluster_distance)
 
 
-def checks_of(refined: Refined, measured: Measured, parts: PartErrors) -> list[Check]:
-    """The lines of the evidence."""
+def build_checks(refined: Refined, measured: MixtureMeasurements, parts: PartErrors) -> list[Check]:
+    """Build the checks of a mixture."""
     mixture, moments = measured.mixture, measured.moments
     k = len(mixture.weights)
     limit = separation_limit(mixture.means, "euclidean") if k > 1 else float(np.sqrt(mixture.variance[0]))
@@ -79,24 +83,24 @@ def checks_of(refined: Refined, measured: Measured, parts: PartErrors) -> list[C
             "mean |mu_k - mu'_k|_2",
             "in the units of the data",
             "component",
-            n_rows=moments.of(moments.dealt.all).n,
+            n_rows=moments.sum_groups(moments.folds.all).n,
         ),
-        *([] if measured.misfit is None else measured.misfit.checks(what="components")),
-        *settled_checks(refined.refinement),
-        *([] if measured.found is None else tensor_checks(_of_tensor(measured.found, moments))),
+        *([] if measured.compute_misfit is None else measured.compute_misfit.checks(noun="components")),
+        *convergence_checks(refined.refinement),
+        *([] if measured.recovered is None else tensor_checks(_measure_tensor(measured.recovered, moments))),
         *([] if measured.roundness is None else [measured.roundness]),
-        *_separation(mixture),
-        *_constant_features(moments.columns),
+        *_check_separation(mixture),
+        *_check_constant_features(moments.columns),
     ]
 
 
-def shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarray, width: int) -> list[Check]:
-    """Whether rows lie about their components as about Gaussians: squared distances have a chi-square distribution then.
+def build_shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarray, width: int) -> list[Check]:
+    """Check that squared distances of rows to their components have the chi-square distribution of Gaussians.
 
     Parameters
     ----------
     log_density : ndarray of shape (n, K)
-        Of rows in every component.
+        Log-densities of rows in every component.
     shares : ndarray of shape (n, K)
         Probabilities of the components of every row.
     log_dets : ndarray of shape (K,) or (1,)
@@ -105,78 +109,78 @@ def shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarr
         Number of columns.
     """
     squares = -2 * log_density - log_dets - width * np.log(2 * np.pi)
-    i, k = np.nonzero(shares > _COUNTED)
+    i, k = np.nonzero(shares > _MIN_SHARE)
     places, weights = stats.chi2.cdf(squares[i, k], width), shares[i, k] / shares[i, k].sum()
-    far = float(weights[places > 1 - _FAR].sum())
+    tail_share = float(weights[places > 1 - _TAIL].sum())
     counts = np.histogram(places, _BINS, (0.0, 1.0), weights=weights)[0]
-    chance = 0.6 * np.sqrt(_BINS / len(squares))  # half more than the mean of what numbers of rows in bins are off by
-    most_far = max(_MOST_FAR, _FAR + _DEVIATIONS * np.sqrt(_FAR / len(squares)))
-    uneven = float(0.5 * np.abs(counts - 1 / _BINS).sum())
-    outliers, spread = far / most_far, uneven / (_UNEVEN + chance)
+    chance = 0.6 * np.sqrt(_BINS / len(squares))  # 1.5 times the mean deviation of the bins' shares by chance
+    max_tail_share = max(_MAX_TAIL_SHARE, _TAIL + _DEVIATIONS * np.sqrt(_TAIL / len(squares)))
+    uneven_share = float(0.5 * np.abs(counts - 1 / _BINS).sum())
+    outliers, spread = tail_share / max_tail_share, uneven_share / (_MAX_UNEVEN + chance)
     if outliers > spread:
-        remedy = "Rows lie where no component is: look for outliers (least score_samples), or transform heavy-tailed columns."
+        remedy = "Some rows are far from all components: look for outliers (smallest score_samples), or transform heavy tails."
     else:
-        remedy = "Rows about a component are not as a Gaussian's: means are those of clusters that only roughly have its shape."
+        remedy = "The components are not Gaussian: the means are those of clusters that only roughly have this shape."
     return [
         Check(
             "spread about components", "times", max(outliers, spread), at_most(1.0),
-            f"Do rows lie around their component as in a Gaussian? {uneven:.0%} lie elsewhere, "
-            f"and {far:.2g} are as far out as {_FAR:g} of a Gaussian's rows; each over what chance and shapes allow.",
+            f"Do rows spread about their component like a Gaussian? {uneven_share:.0%} are at the wrong distance, and a share "
+            f"of {tail_share:.2g} is as far out as {_TAIL:g} of a Gaussian's rows; the larger one relative to its limit.",
             "the model", "caution", remedy,
         )
     ]  # fmt: skip
 
 
-def _of_tensor(found: Recovered, moments: Moments) -> TensorMeasured:
-    first, second = (moments.of(half) for half in moments.dealt.splits[0])
+def _measure_tensor(recovered: Recovered, moments: Moments) -> TensorMeasured:
+    first, second = (moments.sum_groups(half) for half in moments.folds.splits[0])
     return TensorMeasured(
-        spectrum=found.spectrum,
-        weights=found.decomposition.weights,
-        residual=found.decomposition.info.residual,
-        stable=found.decomposition.info.stable,
-        samples=moments.of(moments.dealt.all).n,
-        n_directions=len(found.decomposition.weights) - 1,
-        noise=whitened_noise(
-            found.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third)
+        spectrum=recovered.spectrum,
+        weights=recovered.decomposition.weights,
+        residual=recovered.decomposition.info.residual,
+        stable=recovered.decomposition.info.stable,
+        samples=moments.sum_groups(moments.folds.all).n,
+        n_directions=len(recovered.decomposition.weights) - 1,
+        noise=whiten_noise(
+            recovered.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third)
         ),
     )
 
 
-def _roundness(mixture: Mixture, moments: Moments) -> Check:
-    """Whether rows spread as far in all directions across the plane of the means: the widest of one half, in the other."""
+def _check_roundness(mixture: Mixture, moments: Moments) -> Check:
+    """Check that rows spread equally in all directions outside the plane of the means: the widest in one half, in the other."""
     k = len(mixture.weights)
     excesses, noises = [], []
-    for split in moments.dealt.splits:
-        first, second = (moments.of(half) for half in split)
-        for one, other in ((first, second), (second, first)):
-            values, vectors = np.linalg.eigh(one.third[:-1, :-1, -1])
+    for split in moments.folds.splits:
+        first, second = (moments.sum_groups(half) for half in split)
+        for fitted, held_out in ((first, second), (second, first)):
+            values, vectors = np.linalg.eigh(fitted.third[:-1, :-1, -1])
             if len(values) < k:
                 continue
             across = vectors[:, ::-1][:, k - 1]
-            spread = other.third[:-1, :-1, -1]
-            noises.append(noise_of(other, np.linalg.eigvalsh(spread)[::-1], k))
-            excesses.append(float(across @ spread @ across) - noises[-1])
-    noise, n = float(np.mean(noises or [0.0])), moments.of(moments.dealt.splits[0][0]).n
+            covariance = held_out.third[:-1, :-1, -1]
+            noises.append(measure_noise(held_out, np.linalg.eigvalsh(covariance)[::-1], k))
+            excesses.append(float(across @ covariance @ across) - noises[-1])
+    noise, n = float(np.mean(noises or [0.0])), moments.sum_groups(moments.folds.splits[0][0]).n
     measured = float(np.mean(excesses)) / noise if noise > 0 else None
-    # A square of a mixture of normal variables has variance (3 q - 1) s^4, q being the mean of sigma^4 over s^4.
+    # The square of a mixture of normal variables has variance (3 q - 1) s^4, where q is the mean of sigma^4 over s^4.
     q = float(mixture.weights @ mixture.variance**2 / (mixture.weights @ mixture.variance) ** 2)
-    limit = max(_ROUND, _DEVIATIONS * np.sqrt((3 * q - 1) / n))
+    limit = max(_MAX_EXCESS, _DEVIATIONS * np.sqrt((3 * q - 1) / n))
     return Check(
         "round components", "variance", measured, at_most(limit, "above the mean one"),
-        "How much wider rows spread in the widest direction that the means do not explain. Above the limit components are "
-        "long, or several each.", "the model", "caution",
-        "Components are not round: compare with more components, or with other units of the features.",
+        "Excess of the variance in the widest direction that the means do not explain. Above the limit components are "
+        "elongated, or each is several.", "the model", "caution",
+        "Components are not spherical: compare with more components, or with other units of the features.",
     )  # fmt: skip
 
 
-def _apart(mixture: Mixture, roundness: Check) -> float:
-    """How far components are from the clusters that they may stand for, where they are not round."""
+def _measure_cluster_distance(mixture: Mixture, roundness: Check) -> float:
+    """Measure how far components that are not spherical may be from the clusters that they stand for."""
     if roundness.holds is not False or not isinstance(roundness.measured, float):
         return 0.0
     return float(np.sqrt(roundness.measured * (mixture.weights @ mixture.variance)))
 
 
-def _separation(mixture: Mixture) -> list[Check]:
+def _check_separation(mixture: Mixture) -> list[Check]:
     nearest = nearest_other_distance(mixture.means, "euclidean")
     sigma = float(np.sqrt(mixture.weights @ mixture.variance))
     if not np.isfinite(nearest) or sigma == 0:
@@ -184,15 +188,15 @@ def _separation(mixture: Mixture) -> list[Check]:
     return [
         Check(
             "separation", "|mu_k - mu_l| / sigma", nearest / sigma, None,
-            "Distance of a mean to the nearest other one in standard deviations; clusters of rows overlap below about 4.",
+            "Distance of a mean to the nearest other mean, in standard deviations; clusters overlap below about 4.",
             "Hsu and Kakade 2013",
         )
     ]  # fmt: skip
 
 
-def _constant_features(columns: ColumnMoments) -> list[Check]:
+def _check_constant_features(columns: ColumnMoments) -> list[Check]:
     n = int((columns.variance == 0).sum())
     if not n:
         return []
-    meaning = "They have no noise, which the model gives to every feature: leave them out."
+    meaning = "Constant features have no noise, which the model assumes in every feature: leave them out."
     return [Check("constant features", "", float(n), at_most(0), meaning, "model")]

@@ -1,7 +1,7 @@
-"""What means alone say of rows: linear scores of components, and how well they predict the dependence of views.
+"""Linear scores of rows from means alone, and how well means predict the dependence of views.
 
-Without a distribution rows have neither densities nor probabilities. They have coordinates in the space of the means, and if
-views depend on each other by the component alone, their covariances are the products of its means.
+Without a distribution rows have neither densities nor probabilities, but they have coordinates in the space of the means. If
+views depend on each other only through the component, their covariances are products of its means.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from scipy import sparse
 
 from ..evidence import Check, above
 
-_SURE = 2.0  # standard errors
+_MIN_DEVIATIONS = 2.0  # smallest gain, in standard errors
 
 
-def linear_scores(
+def compute_linear_scores(
     tables: Sequence[Any], means: Sequence[np.ndarray], weights: np.ndarray, scales: Sequence[np.ndarray]
 ) -> Any:
-    """Products of rows with the components' means in each view, both about the centre and in standard deviations.
+    """Compute products of rows with the components' means in each view, both centred and in standard deviations.
 
     Parameters
     ----------
     tables : sequence of (ndarray or sparse matrix) of shape (n, D_a)
-        The views. Missing cells count as the centre.
+        The views. Missing cells take the value of the centre.
 
     Returns
     -------
@@ -43,23 +43,23 @@ def linear_scores(
     return scores, directions
 
 
-def linear_shares(scores: Sequence[np.ndarray], directions: Sequence[np.ndarray]) -> np.ndarray:
-    """Coordinates of rows in the space of the means, shape (K, n): by least squares, those of a mean are its component."""
+def compute_linear_shares(scores: Sequence[np.ndarray], directions: Sequence[np.ndarray]) -> np.ndarray:
+    """Compute least-squares coordinates of rows in the space of the means, shape (K, n)."""
     means = np.hstack(list(directions))
     return np.asarray(np.linalg.pinv(means @ means.T, hermitian=True) @ np.sum(scores, axis=0).T)
 
 
-def dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[np.ndarray]) -> list[Check]:
-    """Whether the means of one half predict the covariances of views in the other half better than independence does.
+def build_dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[np.ndarray]) -> list[Check]:
+    """Check that the means of one half predict the covariances of views in the other half better than independence.
 
     Parameters
     ----------
     parts : sequence of pairs
-        The mixture of one half, and the views of rows of the other half.
+        Mixture of one half, and views of rows of the other half.
     """
     gains = [np.zeros(0)]
     for mixture, tables in parts:
-        scores, directions = linear_scores(tables, mixture.means, mixture.weights, scales)
+        scores, directions = compute_linear_scores(tables, mixture.means, mixture.weights, scales)
         gain, pair = np.zeros(len(scores[0])), np.outer(mixture.weights, mixture.weights)
         for a, b in combinations(range(len(scores)), 2):
             gain += 2 * (scores[a] * scores[b]) @ mixture.weights
@@ -71,10 +71,10 @@ def dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[np.ndar
     deviations = float(gain.mean() / max(float(gain.std()), np.finfo(float).tiny) * np.sqrt(len(gain)))
     return [
         Check(
-            "better than independent views", "standard errors", deviations, above(_SURE),
-            f"How much better the means of one half of the rows predict the covariances of views in {len(gain):,} others than "
-            "independence does.",
+            "better than independent views", "standard errors", deviations, above(_MIN_DEVIATIONS),
+            f"How much better than independence the means of one half of the rows predict the covariances of views in "
+            f"{len(gain):,} other rows.",
             "not in the paper", "veto",
-            "These components predict no better than independent views: do not use them. Ask for fewer.",
+            "These components predict no better than independent views: do not use them. Use fewer components.",
         )
     ]  # fmt: skip

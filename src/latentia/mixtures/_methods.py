@@ -1,4 +1,4 @@
-"""What every fitted mixture can be asked for, from the log-density of rows together with each component."""
+"""Methods of every fitted mixture, from the joint log-density of rows and components."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from .. import _fields as of
-from .._base import fitted
-from .._covariates import WithCovariates
-from .._stages import Fitted
 from .._validation import weighted_mean
-from ..evidence import Drawn, Reading
+from ..evidence import ComponentView, RealAndSimulated
+from ..fitting.base import fitted
+from ..fitting.covariates import CovariateEffects
+from ..fitting.stages import Fitted
 from ..likelihood import normalised
 from ..passes import sample_rows
-from ._corrected import ClassMemberships, confusions
+from ._deconvolution import ClassMemberships, measure_confusions
 
 
-class MixtureMethods(WithCovariates):
-    """Methods of mixtures, from joint log-densities, and the number of free parameters."""
+class MixtureMethods(CovariateEffects):
+    """Base of mixtures: a subclass gives joint log-densities and the number of free parameters."""
 
     weights_: Annotated[np.ndarray, of.distributions("K")]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
@@ -33,28 +33,28 @@ class MixtureMethods(WithCovariates):
 
     @abstractmethod
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
-        """Log-density of each row together with each component, (n, K), block by block."""
+        """Yield the joint log-density of each row and component, (n, K), block by block."""
 
     @abstractmethod
     def _n_parameters(self) -> int:
-        """Free parameters."""
+        """Count the free parameters."""
 
     def _distances(self, other: Any) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)
 
-    def _reading(self, fitted: Fitted) -> Reading | None:
-        """Probabilities of the components of rows."""
-        return Reading(self.predict_proba(fitted.some).T)
+    def _component_view(self, fitted: Fitted) -> ComponentView | None:
+        """Return the probabilities of the rows' components."""
+        return ComponentView(self.predict_proba(fitted.comparison_rows).T)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
-        """Of complete rows of numbers, where the mixture is one of Gaussians."""
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
+        """Return complete rows of numbers and simulated ones, if the mixture is Gaussian."""
         rows, mixture = sample_rows(fitted.rows)[0], getattr(self, "_mixture", None)
         if mixture is None or self._gaps is not None or sparse.issparse(rows):
             return None
-        return Drawn(np.asarray(rows), mixture.draw(len(rows), rng)[0], self.column_names or ())
+        return RealAndSimulated(np.asarray(rows), mixture.draw(len(rows), rng)[0], self.column_names or ())
 
     def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> np.ndarray:
-        """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
+        """Fit the mixture, and return the most probable component of every row, shape (n_rows,).
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class MixtureMethods(WithCovariates):
             Rows to learn from and to assign.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
-            How often each row is there.
+            How often each row counts.
 
         Returns
         -------
@@ -74,27 +74,27 @@ class MixtureMethods(WithCovariates):
         k = len(self.weights_)
         return ClassMemberships(self._log_densities(X), vars(self).get("_confusions", np.empty((0, k, k))))
 
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         return np.eye(len(self.weights_))[self.predict(X)]
 
     def _log_densities(self, X: Any) -> np.ndarray:
-        """Of each row in each component, (n_rows, K)."""
+        """Compute the log-density of each row in each component, (n_rows, K)."""
         return np.vstack(list(self._joint(X))) - np.log(np.maximum(self.weights_, np.finfo(float).tiny))
 
     def _keep_confusions(self, fitted: Fitted, n_splits: int) -> None:
-        """Set what the fits on halves make of memberships: without halves, or without a likelihood, nothing."""
-        k, halves = len(self.weights_), [one for pair in fitted.halves(n_splits) for one in pair] if n_splits else []
+        """Keep the confusions of memberships by fits on halves; none without halves or without a likelihood."""
+        k, halves = len(self.weights_), [half for pair in fitted.halves(n_splits) for half in pair] if n_splits else []
         self._confusions = np.empty((0, k, k))
         if halves:
-            densities = [self._answered(fitted, one)._log_densities(fitted.some) for one in halves]
-            self._confusions = confusions(self._log_densities(fitted.some), densities)
+            densities = [self._copy_with_answer(fitted, half)._log_densities(fitted.comparison_rows) for half in halves]
+            self._confusions = measure_confusions(self._log_densities(fitted.comparison_rows), densities)
 
-    def _answered(self, fitted: Fitted, answer: Any) -> Self:
-        """The estimator with another answer."""
-        one, other = copy(self), copy(fitted)
-        other.model = answer
-        one._keep(other)  # type: ignore[attr-defined]
-        return one
+    def _copy_with_answer(self, fitted: Fitted, answer: Any) -> Self:
+        """Return a copy of the estimator with another answer."""
+        model, other_fit = copy(self), copy(fitted)
+        other_fit.model = answer
+        model._set_fitted_attributes(other_fit)  # type: ignore[attr-defined]
+        return model
 
     @fitted
     def predict(self, X: Any) -> np.ndarray:
@@ -160,7 +160,7 @@ class MixtureMethods(WithCovariates):
 
     @fitted
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of every row in nats, of its cells that are there, shape (n_rows,).
+        """Return the log-density of every row in nats, of its observed cells, shape (n_rows,).
 
         Parameters
         ----------
@@ -190,8 +190,8 @@ class MixtureMethods(WithCovariates):
         -------
         float
         """
-        heights = self.score_samples(X)
-        return float(self._n_parameters() * np.log(len(heights)) - 2 * heights.sum())
+        log_likelihoods = self.score_samples(X)
+        return float(self._n_parameters() * np.log(len(log_likelihoods)) - 2 * log_likelihoods.sum())
 
     def aic(self, X: Any) -> float:
         """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.

@@ -1,8 +1,8 @@
-"""The shape of components, by the likelihood of rows that were held out.
+"""The shape of components, by the likelihood of held-out rows.
 
-Rows are assigned to folds by a hash of their content, and the rows of each fold are predicted by fits to those of the others.
-The shape is the one with the fewest parameters whose rows are as likely as those of the best, by the rule that numbers of
-components are compared by. Neither the order of the rows nor rounding errors of their scale change the folds.
+Rows are assigned to folds by a hash of their content, and fits to the other folds predict the rows of each fold. The chosen
+shape is the one with the fewest parameters under which rows are as likely as under the best, by the rule that also compares
+numbers of components. Neither the order of the rows nor rounding errors of their scale change the folds.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ._moves import Shape
 from ._rows import Mixture, n_parameters
 
 SHAPES: tuple[Shape, ...] = ("spherical", "diag", "tied", "full")
-"""What ``covariance_type="auto"`` compares."""
+"""Shapes that ``covariance_type="auto"`` compares."""
 _FOLDS = 5
-_MOST_ROWS = 5000
-_MOST_FEATURES = 1 << 23  # of all rows together: products of columns, which EM sums for each component
-_PER_COLUMN = 10  # rows, from which on a covariance matrix can be compared
-_WIDEST = 100  # columns of such a matrix
-_MOST_READ = 1 << 25  # numbers from which rows are chosen by their content
+_MAX_ROWS = 5000
+_MAX_FEATURES = 1 << 23  # products of columns in all rows, which EM sums for each component
+_ROWS_PER_COLUMN = 10  # With fewer rows a covariance matrix is not compared.
+_MAX_COLUMNS = 100  # largest covariance matrix
+_MAX_READ = 1 << 25  # cells that are read to choose rows by their content
 
 
 @dataclass(frozen=True)
 class ShapeScore:
-    """How likely held-out rows are under components of one shape.
+    """Likelihood of held-out rows under components of one shape.
 
     Attributes
     ----------
@@ -53,14 +53,14 @@ class ShapeScore:
 
     @property
     def mean(self) -> float:
-        """Nats a row."""
+        """Mean log-likelihood in nats per row."""
         return float(self.held_out.mean())
 
 
-def shape_scores(
+def score_shapes(
     blocks: Blocks, shapes: Sequence[Shape], k: int, fit: Callable[[np.ndarray, Shape], Mixture]
 ) -> list[ShapeScore]:
-    """Cross-validate the shapes that the rows can carry, the one with the fewest parameters first.
+    """Cross-validate the shapes that the rows can carry, in order of their number of parameters.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def shape_scores(
     k : int
         Number of components.
     fit : callable
-        ``fit(rows, shape)``: the mixture of some rows.
+        ``fit(rows, shape)``: fits a mixture to some rows.
     """
     n, width = blocks.n_rows, blocks.shapes[0][1]
     shapes = [shape for shape in shapes if len(shapes) == 1 or shape in ("spherical", "diag") or _can_carry(n, width)]
     rows = _comparable_rows(blocks, any(shape in ("tied", "full") for shape in shapes))
     folds = list(_folds(rows))
     scores = []
-    for shape in sorted(shapes, key=lambda one: n_parameters(k, width, one)):
+    for shape in sorted(shapes, key=lambda candidate: n_parameters(k, width, candidate)):
         with contextlib.suppress(LatentiaError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             held_out = np.empty(len(rows))
@@ -88,15 +88,15 @@ def shape_scores(
 
 
 def choose_shape(scores: Sequence[ShapeScore]) -> ShapeScore:
-    """Return the shape with the fewest parameters whose held-out rows are as likely as those of the best one."""
+    """Choose the shape with the fewest parameters whose held-out rows are as likely as under the best shape."""
     best = max(scores, key=lambda score: score.mean)
     return next(score for score in scores if score is best or as_likely(score.held_out, best.held_out))
 
 
-def held_out_check(score: ShapeScore, scores: Sequence[ShapeScore]) -> Check:
-    """Build the line of the evidence on held-out rows."""
-    others = ", ".join(f"{one.shape} {number_text(one.mean)}" for one in scores)
-    compared = f" Shapes were compared by it: {others}." if len(scores) > 1 else ""
+def build_held_out_check(score: ShapeScore, scores: Sequence[ShapeScore]) -> Check:
+    """Build the check on held-out rows."""
+    listed = ", ".join(f"{candidate.shape} {number_text(candidate.mean)}" for candidate in scores)
+    compared = f" It compared these shapes: {listed}." if len(scores) > 1 else ""
     return Check(
         "held-out log-likelihood", "nats a row", score.mean, None,
         f"Mean over {len(score.held_out):,} rows, each predicted by a fit to the {_FOLDS - 1} of {_FOLDS} folds without it."
@@ -106,22 +106,22 @@ def held_out_check(score: ShapeScore, scores: Sequence[ShapeScore]) -> Check:
 
 
 def _can_carry(n_rows: int, width: int) -> bool:
-    """Return True if rows are enough, and columns few enough, for covariance matrices."""
-    return width <= _WIDEST and n_rows >= _PER_COLUMN * width
+    """Return True if there are enough rows, and few enough columns, for covariance matrices."""
+    return width <= _MAX_COLUMNS and n_rows >= _ROWS_PER_COLUMN * width
 
 
 def _comparable_rows(blocks: Blocks, matrices: bool) -> np.ndarray:
-    """Rows in the order of their content, at most as many as can be fitted often."""
+    """Return rows in the order of their content, few enough for many fits."""
     width = blocks.shapes[0][1]
     n_features = width * (width + 3) // 2 if matrices else 2 * width
-    most = max(min(_MOST_ROWS, _MOST_FEATURES // n_features), min(_PER_COLUMN * width, _MOST_ROWS))
-    (rows,) = blocks.some_rows(max(_MOST_READ // width, most))
+    max_rows = max(min(_MAX_ROWS, _MAX_FEATURES // n_features), min(_ROWS_PER_COLUMN * width, _MAX_ROWS))
+    (rows,) = blocks.some_rows(max(_MAX_READ // width, max_rows))
     table = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-    return table[np.argsort(content_keys(table), kind="stable")[:most]]
+    return table[np.argsort(content_keys(table), kind="stable")[:max_rows]]
 
 
 def _folds(rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Masks of the rows of each fold; copies of a row share one."""
+    """Yield masks of the rows of each fold; copies of a row share a fold."""
     fold = content_keys(rows, seed=1) % np.uint64(_FOLDS)
     return (fold == number for number in range(_FOLDS) if (fold == number).any())
 

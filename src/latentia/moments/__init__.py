@@ -10,24 +10,24 @@ from .cumulants import (
     moments_to_cumulants,
     set_partitions,
 )
-from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
+from .documents import DocumentMoments, WordMoments, WordTriples, correct_for_lda, leading_words
 from .fourth import FourthMoments, FourthSums, KStatistics
 from .framed import FramedSums
 from .graphs import Graph, as_graph
-from .left import (
-    Left,
-    independent_rows,
-    left_across_views,
-    left_of_tensor,
-    left_within_views,
-    means_given_middle,
-)
-from .observed import ObservedColumns, filled, observed_columns
+from .observed import ObservedColumns, fill_missing, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
+from .residuals import (
+    Residual,
+    independent_rows,
+    means_given_middle,
+    residual_across_views,
+    residual_within_views,
+    tensor_residual,
+)
 from .span import ColumnSpan, select_columns, span_of, span_of_moments, span_without_constants
-from .sparse_products import gathered
-from .thinning import DealtCounts, split_counts
+from .sparse_products import gather_products
+from .thinning import FoldCounts, split_counts
 from .vectors import (
     ColumnMoments,
     Coordinates,
@@ -48,17 +48,17 @@ __all__ = [
     "Cooccurrence",
     "Coordinates",
     "CountSums",
-    "DealtCounts",
     "DocumentMoments",
+    "FoldCounts",
     "FourthGram",
     "FourthMoments",
     "FourthSums",
     "FramedSums",
     "Graph",
     "KStatistics",
-    "Left",
     "ObservedColumns",
     "PairCounts",
+    "Residual",
     "Sums",
     "VectorMoments",
     "VectorSums",
@@ -73,23 +73,22 @@ __all__ = [
     "check_width",
     "column_moments",
     "common_frame",
+    "correct_for_lda",
     "count_pairs",
     "cross_cumulant",
     "cumulants_to_moments",
-    "filled",
+    "fill_missing",
     "frame_noise",
-    "gathered",
+    "gather_products",
     "independent_rows",
     "k_factors",
-    "lda_corrected",
     "leading_words",
-    "left_across_views",
-    "left_of_tensor",
-    "left_within_views",
     "means_given_middle",
     "moments_to_cumulants",
     "observed_columns",
     "principal_coordinates",
+    "residual_across_views",
+    "residual_within_views",
     "select_columns",
     "set_partitions",
     "span_of",
@@ -97,5 +96,6 @@ __all__ = [
     "span_without_constants",
     "split_counts",
     "symmetric_counts",
+    "tensor_residual",
     "third_moment",
 ]

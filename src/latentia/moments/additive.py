@@ -1,4 +1,4 @@
-"""Sums over rows that can be added to those of other rows, and taken away again.
+"""Sums over rows that can be added to those of other rows, and subtracted again.
 
 Whole numbers are summed as they are, with no rounding at all. `latentia.moments.framed` sums other numbers.
 
@@ -19,13 +19,13 @@ from .. import _fields as of
 from ..exceptions import LatentiaError
 
 WIDEST = 64  # columns whose fourth moments, in four groups of rows, fit into 300 MB
-_MOST_ROWS = 2**31 - 1  # that counts of 32 bits hold
-_REMAINDERS = 1 << 16
-_ONCE = 0.5  # of the different rows, which then are there once, where copies are accidents
+_MAX_ROWS = 2**31 - 1  # largest count in 32 bits
+_N_REMAINDERS = 1 << 16
+_MIN_SINGLE_SHARE = 0.5  # if more different rows than this share occur once, copies are not by chance
 
 
 class Sums(Protocol):
-    """Sums over the rows from which a model is fitted."""
+    """Sums over the rows that a model is fitted on."""
 
     @property
     def n_rows(self) -> int:
@@ -35,8 +35,8 @@ class Sums(Protocol):
     def n_bytes(self) -> int:
         """Size in memory."""
 
-    def plus(self, other: Self, sign: int = 1) -> Self:
-        """Those of both, or without the rows of the other where ``sign`` is -1."""
+    def plus(self, added: Self, sign: int = 1) -> Self:
+        """Add the sums of other rows, or subtract them if ``sign`` is -1."""
 
 
 @dataclass(frozen=True)
@@ -56,62 +56,65 @@ class CountSums:
     def n_bytes(self) -> int:
         return sum(table.nbytes for table in self.tables.values())
 
-    def plus(self, other: Self, sign: int = 1) -> Self:
-        if self.n_rows + other.n_rows > _MOST_ROWS:
-            raise LatentiaError(f"Moments are kept of at most {_MOST_ROWS} rows.")
-        tables = {name: table + sign * other.tables[name] for name, table in self.tables.items()}
+    def plus(self, added: Self, sign: int = 1) -> Self:
+        if self.n_rows + added.n_rows > _MAX_ROWS:
+            raise LatentiaError(f"Expected at most {_MAX_ROWS} rows for kept moments.")
+        tables = {name: table + sign * added.tables[name] for name, table in self.tables.items()}
         if sign < 0 and any((table < 0).any() for table in tables.values()):
-            raise LatentiaError("Rows are to be forgotten that are not all among those of the model.")
-        return replace(self, n_rows=_left(self.n_rows + sign * other.n_rows), tables=tables)
+            raise LatentiaError("Some of these rows were never added to the model.")
+        return replace(self, n_rows=_check_remaining(self.n_rows + sign * added.n_rows), tables=tables)
 
 
-def alike(hashes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """How many rows have each of so many remainders of their hash, which all copies of a row have, shape (65536,)."""
-    return np.bincount((hashes >> 20) % _REMAINDERS, weights, _REMAINDERS).astype(np.int32)
+def count_remainders(hashes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Count rows by the remainder of their hash, which all copies of a row share, shape (65536,)."""
+    return np.bincount((hashes >> 20) % _N_REMAINDERS, weights, _N_REMAINDERS).astype(np.int32)
 
 
-def excess_of_copies(by_chance: np.ndarray, copied: np.ndarray, squares: float | None = None) -> float:
-    """sum_p c_p^2 / sum_p c_p of rows that were counted by `alike`, of copies that are there by accident.
+def copy_inflation(by_chance: np.ndarray, copied: np.ndarray, squares: float | None = None) -> float:
+    """Return sum_p c_p^2 / sum_p c_p for rows counted by `count_remainders`, for copies that occur by chance.
 
     Parameters
     ----------
     by_chance : ndarray of shape (65536,)
-        Weights of rows of which copies are accidents.
+        Weights of rows whose copies occur by chance.
     copied : ndarray of shape (65536,)
-        Rows of which they are so only if at least half of the different ones are there once.
+        Rows whose copies occur by chance only if at least half of the different rows occur once.
     squares : float, optional
         Sum of the squares of the weights.
     """
-    together, alone = _squares_of_copies(by_chance), float(by_chance.sum()) if squares is None else squares
+    sum_of_squares, total = _squares_of_copies(by_chance), float(by_chance.sum()) if squares is None else squares
     if copied.any():
-        n, seen = float(copied.sum()), float((copied > 0).mean())
-        rate = -np.log1p(-min(seen, 1 - 1 / _REMAINDERS))  # of different rows to a remainder
-        once = float((copied == 1).mean()) / (rate * np.exp(-rate))
-        together, alone = together + (_squares_of_copies(copied) if once > _ONCE else n), alone + n
-    return max(together / alone, 1.0) if alone else 1.0
+        n, occupied = float(copied.sum()), float((copied > 0).mean())
+        rate = -np.log1p(-min(occupied, 1 - 1 / _N_REMAINDERS))  # of different rows to a remainder
+        single_share = float((copied == 1).mean()) / (rate * np.exp(-rate))
+        sum_of_squares, total = (
+            sum_of_squares + (_squares_of_copies(copied) if single_share > _MIN_SINGLE_SHARE else n),
+            total + n,
+        )
+    return max(sum_of_squares / total, 1.0) if total else 1.0
 
 
 def _squares_of_copies(counts: np.ndarray) -> float:
-    """Sum of c_p^2, without what different rows with the same remainder add to it."""
+    """Return the sum of c_p^2, corrected for different rows with the same remainder."""
     numbers = counts.astype(np.float64)
-    return float((numbers @ numbers - numbers.sum() ** 2 / _REMAINDERS) / (1 - 1 / _REMAINDERS))
+    return float((numbers @ numbers - numbers.sum() ** 2 / _N_REMAINDERS) / (1 - 1 / _N_REMAINDERS))
 
 
-def evened(tables: np.ndarray, excess: float) -> np.ndarray:
-    """Tables of groups of rows, (G, ...), drawn towards their mean."""
+def shrink_to_mean(tables: np.ndarray, excess: float) -> np.ndarray:
+    """Shrink tables of folds, (G, ...), to their mean."""
     mean = tables.mean(axis=0)
     return np.asarray(mean + (tables - mean) / np.sqrt(excess))
 
 
 def check_width(width: int) -> None:
-    """Raise for more columns than have their fourth moments kept."""
+    """Raise if there are too many columns for kept moments."""
     if width > WIDEST:
         raise LatentiaError(
-            f"The rows have {width} columns: moments are kept of at most {WIDEST}. Fit without keep_moments."
+            f"The rows have {width} columns; expected at most {WIDEST} for kept moments. Fit without keep_moments."
         )
 
 
-def _left(n: int) -> int:
+def _check_remaining(n: int) -> int:
     if n < 1:
-        raise LatentiaError("No row would be left.")
+        raise LatentiaError("Expected at least one remaining row.")
     return n

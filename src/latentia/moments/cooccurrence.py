@@ -4,14 +4,14 @@ For documents with counts c_d of n_d words the estimate
 
     Q = mean_d (c_d c_d^T - diag(c_d)) / (n_d (n_d - 1))
 
-of the joint probability of two different words of a document is unbiased, V x V, and used only through products
+of the joint probability of the words at two different positions is unbiased, V x V, and used only through products
 
     Q B = X^T (s * (X B)) - h * B,      s_d = 1 / (n_d (n_d - 1)),  h = X^T s,
 
 each of which is one pass over the documents, see `latentia.moments.count_products`.
 
-Documents are dealt into groups (`passes.RowGroups`) with a sum each: halves of the data for the evidence cost no pass
-of their own. Words may be merged: ``codes`` maps a word to its column, and Q is that of the merged counts.
+Documents are assigned to folds (`passes.Folds`) with separate sums: halves of the data for the evidence cost no further pass.
+Words may be merged: ``codes`` maps a word to its column, and Q is that of the merged counts.
 
 The noise of a row of D^-1 Q S, D = diag(p), p = Q 1, is a sum over documents too. That row is the mean of
 m_dw = (t_d - S_w) / (n_d - 1), t_d = S^T c_d, with weights u_dw = c_dw / n_d, and its expected squared error is estimated by
@@ -35,12 +35,12 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, Folds, accumulate
 from .count_products import CountProducts, NoisyProducts
 from .counts import as_counts, check_counts
-from .sparse_products import on_grid
+from .sparse_products import round_to_grid
 
-_ONE_GROUP = RowGroups(1)
+_ONE_GROUP = Folds(1)
 
 
 @dataclass
@@ -76,15 +76,15 @@ class WordSums:
 class WordCounts:
     """Statistic: `WordSums` of a corpus, checking every count on the way.
 
-    With ``exact`` the terms are rounded by `on_grid`, so that documents can be taken away again without a trace.
+    With ``exact`` the terms are rounded by `round_to_grid`, so that documents can be taken away again without a trace.
     """
 
-    def __init__(self, n_words: int, dealt: RowGroups, names: Any = None, *, exact: bool = False) -> None:
-        self.n_words, self.dealt, self.names, self.exact = n_words, dealt, names, exact
+    def __init__(self, n_words: int, folds: Folds, names: Any = None, *, exact: bool = False) -> None:
+        self.n_words, self.folds, self.names, self.exact = n_words, folds, names, exact
 
     def zero(self) -> WordSums:
-        wide = (self.dealt.n, self.n_words)
-        used, empty, short = (np.zeros(self.dealt.n, np.int64) for _ in range(3))
+        wide = (self.folds.n, self.n_words)
+        used, empty, short = (np.zeros(self.folds.n, np.int64) for _ in range(3))
         return WordSums(
             np.zeros(wide), np.zeros(wide), used, empty, short, np.zeros(self.n_words), np.zeros(self.n_words)
         )
@@ -93,7 +93,7 @@ class WordCounts:
         counts = as_counts(block[0])
         check_counts(counts, block.rows, self.names)
         state.fractional |= bool((counts.data % 1 != 0).any())
-        groups = self.dealt.of(block.rows)
+        groups = self.folds.of(block.rows)
         _add_words(
             *counts, groups, state.scaled, state.paired, state.used, state.empty, state.short,
             state.document_frequency, state.occurrences, self.exact,
@@ -114,7 +114,7 @@ class Cooccurrence:
     ----------
     blocks : Blocks
         Documents by words; the first part is used.
-    dealt : RowGroups
+    folds : Folds
         Groups of documents, with a sum each.
     n_jobs, progress
         As in `accumulate`.
@@ -133,14 +133,14 @@ class Cooccurrence:
         self,
         blocks: Blocks,
         *,
-        dealt: RowGroups = _ONE_GROUP,
+        folds: Folds = _ONE_GROUP,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.blocks, self.dealt = blocks, dealt
+        self.blocks, self.folds = blocks, folds
         self.n_jobs, self.progress = n_jobs, progress
         n_words = blocks.shapes[0][1]
-        statistic = WordCounts(n_words, dealt, blocks.names)
+        statistic = WordCounts(n_words, folds, blocks.names)
         self.sums: WordSums = accumulate(blocks, statistic, n_jobs, progress=progress and "counting words")
         self.n_passes = 1
         self.merge_words(np.arange(n_words, dtype=np.int32))
@@ -152,14 +152,14 @@ class Cooccurrence:
         self._scaled = np.array([np.bincount(codes, row, self.size) for row in self.sums.scaled])
         self._paired = np.array([np.bincount(codes, row, self.size) for row in self.sums.paired])
 
-    def regrouped(self, dealt: RowGroups) -> Cooccurrence:
-        """The same of the same documents, with a sum for each of other groups: one pass."""
-        other = Cooccurrence(self.blocks, dealt=dealt, n_jobs=self.n_jobs, progress=self.progress)
-        other.merge_words(self.codes)
-        return other
+    def regroup(self, folds: Folds) -> Cooccurrence:
+        """Return the co-occurrence of the same documents with other folds: one pass."""
+        regroup = Cooccurrence(self.blocks, folds=folds, n_jobs=self.n_jobs, progress=self.progress)
+        regroup.merge_words(self.codes)
+        return regroup
 
     def word_sizes(self) -> np.ndarray:
-        """Three positive numbers for every column that occurs, shape (size, 3): row sums, diagonal term, documents.
+        """Return three positive numbers per occurring column, shape (size, 3): row sum, diagonal term, documents.
 
         They do not depend on the order of documents or words, up to rounding.
         """
@@ -167,25 +167,25 @@ class Cooccurrence:
         return np.column_stack([self._paired.sum(axis=0), self._scaled.sum(axis=0), frequency])
 
     def marginal(self, groups: Any = slice(None)) -> np.ndarray:
-        """Row sums p = Q 1 over some groups of documents, shape (size,); they sum to one."""
+        """Return the row sums p = Q 1 over some folds, shape (size,); they sum to one."""
         return self._paired[groups].sum(axis=0) / max(self.sums.used[groups].sum(), 1)
 
-    def grouped_products(self, columns: np.ndarray) -> np.ndarray:
-        """Q_g B for every group g: one pass. Shape (G, size, k) for B of shape (size, k)."""
+    def group_products(self, columns: np.ndarray) -> np.ndarray:
+        """Return Q_g B for every fold g, shape (G, size, k), for B of shape (size, k): one pass."""
         return self.pass_with(columns)[0]
 
     def pass_with(self, columns: np.ndarray, *statistics: Any) -> list[Any]:
-        """`grouped_products`, and the sums of other statistics from the same pass."""
-        own = CountProducts(columns, self.codes, self.dealt)
+        """Return `group_products` and the sums of other statistics from the same pass."""
+        statistic = CountProducts(columns, self.codes, self.folds)
         label = self.progress and f"pass {self.n_passes + 1}"
-        products, *others = accumulate(self.blocks, [own, *statistics], self.n_jobs, progress=label)
+        products, *further = accumulate(self.blocks, [statistic, *statistics], self.n_jobs, progress=label)
         self.n_passes += 1
-        return [self._less_diagonal(products, columns), *others]
+        return [self._subtract_diagonal(products, columns), *further]
 
     def noisy_pass(
         self, columns: np.ndarray, values: np.ndarray, *statistics: Any
     ) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-        """`grouped_products`, the noise of rows of D^-1 Q B, and the sums of other statistics from the same pass.
+        """Return `group_products`, the noise of rows of D^-1 Q B, and the sums of other statistics from the same pass.
 
         Parameters
         ----------
@@ -203,15 +203,15 @@ class Cooccurrence:
         others : list
         """
         totals = self._paired.sum(axis=0)
-        own = NoisyProducts(columns, values, totals, self.codes, self.dealt)
+        statistic = NoisyProducts(columns, values, totals, self.codes, self.folds)
         label = self.progress and f"pass {self.n_passes + 1}"
-        sums, *others = accumulate(self.blocks, [own, *statistics], self.n_jobs, progress=label)
+        sums, *further = accumulate(self.blocks, [statistic, *statistics], self.n_jobs, progress=label)
         self.n_passes += 1
         noise = sums.squared / np.where(totals > 0, totals, 1.0) ** 2
-        return self._less_diagonal(sums.products, columns), noise, others
+        return self._subtract_diagonal(sums.products, columns), noise, further
 
     def product(self, columns: np.ndarray) -> np.ndarray:
-        """Q B over all documents, shape (size, k): one pass, and one sum for all groups."""
+        """Return Q B over all documents, shape (size, k): one pass."""
         statistic = CountProducts(columns, self.codes, _ONE_GROUP)
         label = self.progress and f"pass {self.n_passes + 1}"
         products = accumulate(self.blocks, statistic, self.n_jobs, progress=label)[0]
@@ -220,14 +220,14 @@ class Cooccurrence:
         products /= max(self.sums.used.sum(), 1)
         return products
 
-    def in_memory(self) -> Callable[[np.ndarray], np.ndarray]:
-        """The product Q v of a single column, shape (size,), with all counts held: one pass, and none for the products."""
+    def build_operator(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Load all counts in one pass, and return the function v -> Q v for single columns, shape (size,)."""
         pieces = []
         for block in self.blocks:
             indptr, indices, data = as_counts(block[0])
             n = np.add.reduceat(np.append(data, 0.0), indptr[:-1]) * (np.diff(indptr) > 0)
-            paired = n >= 2
-            roots = np.where(paired, 1 / np.sqrt(np.where(paired, n * (n - 1), 1.0)), 0.0)
+            is_paired = n >= 2
+            roots = np.where(is_paired, 1 / np.sqrt(np.where(is_paired, n * (n - 1), 1.0)), 0.0)
             data = data * np.repeat(roots, np.diff(indptr))
             pieces.append(sparse.csr_array((data, self.codes[indices], indptr), shape=(len(n), self.size)))
         table = sparse.csr_array(sparse.vstack(pieces, format="csr"))
@@ -236,15 +236,15 @@ class Cooccurrence:
         self.n_passes += 1
         return lambda v: (columns @ (table @ v) - diagonal * v) / n_used
 
-    def _less_diagonal(self, products: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Q_g B from the sums over documents, in their place."""
-        for g in self.dealt.all:  # group by group: no temporary as large as the products
+    def _subtract_diagonal(self, products: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Turn sums over documents into Q_g B, in place."""
+        for g in self.folds.all:  # group by group: no temporary as large as the products
             products[g] -= self._scaled[g][:, None] * columns
             products[g] /= max(self.sums.used[g], 1)
         return products
 
     def combine(self, products: np.ndarray, groups: Any) -> np.ndarray:
-        """The product with the Q of some groups together, from `grouped_products`."""
+        """Combine `group_products` into the product with the Q of several folds."""
         share = self.sums.used[list(groups)] / max(self.sums.used[list(groups)].sum(), 1)
         total = share[0] * products[groups[0]]
         for weight, g in zip(share[1:], groups[1:], strict=True):
@@ -267,7 +267,7 @@ def _add_words(indptr, indices, data, groups, scaled, paired, used, empty, short
         s = 1.0 / (n * (n - 1.0))
         for e in range(indptr[d], indptr[d + 1]):
             diagonal, share = s * data[e], s * (n - 1.0) * data[e]
-            scaled[g, indices[e]] += on_grid(diagonal) if exact else diagonal
-            paired[g, indices[e]] += on_grid(share) if exact else share
+            scaled[g, indices[e]] += round_to_grid(diagonal) if exact else diagonal
+            paired[g, indices[e]] += round_to_grid(share) if exact else share
             occurrences[indices[e]] += data[e]
             frequency[indices[e]] += data[e] > 0.0

@@ -1,4 +1,4 @@
-"""Sums over documents of c_d s_d (c_d^T B), for groups of documents, with the noise of their rows beside them.
+"""Sums over documents of c_d s_d (c_d^T B), for folds of documents, and the noise of their rows.
 
 Each is two products of `latentia.moments.sparse_products`: t_d = B^T c_d of some thousands of documents at a time, and the sums
 over their words. For k columns and nnz stored counts: 4 nnz k flops, 16 nnz k bytes gathered (8 nnz k with columns in single
@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .._threads import Parallel
-from ..passes import Block, RowGroups
+from ..passes import Block, Folds
+from ..system.threads import Parallel
 from .counts import Counts
-from .sparse_products import Columns, add_products, by_column, coded, products
+from .sparse_products import Columns, add_products, encode_counts, products, sort_by_column
 
-_HELD = 1 << 22  # numbers t_d that are held: 32 MB
-_STRIPS = 16  # of words, with a task each
+_MAX_IMAGES = 1 << 22  # numbers t_d in memory: 32 MB
+_N_STRIPS = 16  # ranges of words, one task each
 
 
 class CountProducts:
@@ -35,24 +35,24 @@ class CountProducts:
         B. In single precision products with the counts are too: twice as fast.
     codes : ndarray of int32
         Row of B of every word.
-    dealt : RowGroups
+    folds : Folds
     order : int
     exact : bool
         Whether documents can be taken away again without a trace: see `add_products`.
     """
 
     def __init__(
-        self, columns: np.ndarray, codes: np.ndarray, dealt: RowGroups, order: int = 2, *, exact: bool = False
+        self, columns: np.ndarray, codes: np.ndarray, folds: Folds, order: int = 2, *, exact: bool = False
     ) -> None:
         self.columns = np.ascontiguousarray(columns)
-        self.codes, self.dealt, self.order, self.exact = codes, dealt, order, exact
+        self.codes, self.folds, self.order, self.exact = codes, folds, order, exact
 
     def zero(self) -> np.ndarray:
-        return np.zeros((self.dealt.n, *self.columns.shape))
+        return np.zeros((self.folds.n, *self.columns.shape))
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
         total = state.reshape(-1, self.columns.shape[1])
-        for piece in _pieces(block, self.codes, self.dealt, self.columns, self.order, parallel):
+        for piece in _pieces(block, self.codes, self.folds, self.columns, self.order, parallel):
             add_products(total, piece.by_word, piece.images, parallel, exact=self.exact)
         return state
 
@@ -89,42 +89,44 @@ class NoisyProducts:
         sum_d u_dw.
     codes : ndarray of int
         As of `CountProducts`.
-    dealt : RowGroups
+    folds : Folds
         A document counts as often as it has copies there: copies err together.
     """
 
     def __init__(
-        self, columns: np.ndarray, values: np.ndarray, totals: np.ndarray, codes: np.ndarray, dealt: RowGroups
+        self, columns: np.ndarray, values: np.ndarray, totals: np.ndarray, codes: np.ndarray, folds: Folds
     ) -> None:
         self.columns, self.values = np.ascontiguousarray(columns), np.ascontiguousarray(values)
-        self.totals, self.codes, self.dealt = totals, codes, dealt
-        self._copies = None if dealt.leaders is None else np.bincount(dealt.leaders)[dealt.leaders].astype(np.float64)
+        self.totals, self.codes, self.folds = totals, codes, folds
+        self._copies = None if folds.leaders is None else np.bincount(folds.leaders)[folds.leaders].astype(np.float64)
 
     def zero(self) -> NoisySums:
         n_words, width = self.columns.shape
-        return NoisySums(np.zeros((self.dealt.n, n_words, width)), np.zeros(n_words))
+        return NoisySums(np.zeros((self.folds.n, n_words, width)), np.zeros(n_words))
 
     def add_tasks(self, state: NoisySums, block: Block, parallel: Parallel) -> NoisySums:
         copies = np.ones(len(block.rows)) if self._copies is None else self._copies[block.rows]
         total, n_words = state.products.reshape(-1, self.columns.shape[1]), len(self.columns)
-        edges = np.linspace(0, n_words, _STRIPS + 1).astype(int)
-        for piece in _pieces(block, self.codes, self.dealt, self.columns, 2, parallel):
+        edges = np.linspace(0, n_words, _N_STRIPS + 1).astype(int)
+        for piece in _pieces(block, self.codes, self.folds, self.columns, 2, parallel):
             add_products(total, piece.by_word, piece.images, parallel)
             leading = piece.images[:, : len(self.values)]
-            squares, own = np.einsum("dj,dj->d", leading, leading), copies[piece.documents]
+            squares, piece_copies = np.einsum("dj,dj->d", leading, leading), copies[piece.documents]
 
-            def task(i: int, piece: _Piece = piece, squares: np.ndarray = squares, own: np.ndarray = own) -> None:
+            def task(
+                i: int, piece: _Piece = piece, squares: np.ndarray = squares, piece_copies: np.ndarray = piece_copies
+            ) -> None:
                 _add_noise(
-                    *piece.by_word, piece.images, piece.lengths, squares, own, self.columns, self.values, self.totals,
+                    *piece.by_word, piece.images, piece.lengths, squares, piece_copies, self.columns, self.values, self.totals,
                     state.squared, edges[i], edges[i + 1],
                 )  # fmt: skip
 
-            parallel(task, _STRIPS)
+            parallel(task, _N_STRIPS)
         return state
 
 
 class _Piece(NamedTuple):
-    """Some documents of a block.
+    """Some of the documents of a block.
 
     Attributes
     ----------
@@ -145,21 +147,27 @@ class _Piece(NamedTuple):
 
 
 def _pieces(
-    block: Block, codes: np.ndarray, dealt: RowGroups, columns: np.ndarray, order: int, parallel: Parallel
+    block: Block, codes: np.ndarray, folds: Folds, columns: np.ndarray, order: int, parallel: Parallel
 ) -> Iterator[_Piece]:
-    counts, groups, (n_words, width) = coded(block[0], codes, columns.dtype), dealt.of(block.rows), columns.shape
-    step = max(1, _HELD // max(width, 1))
+    counts, groups, (n_words, width) = (
+        encode_counts(block[0], codes, columns.dtype),
+        folds.of(block.rows),
+        columns.shape,
+    )
+    step = max(1, _MAX_IMAGES // max(width, 1))
     for first in range(0, len(groups), step):
         documents = slice(first, min(first + step, len(groups)))
         starts = counts.indptr[first : documents.stop + 1]
-        own = slice(starts[0], starts[-1])
-        some = Counts(starts - starts[0], counts.indices[own], counts.data[own])
-        lengths = np.bincount(np.repeat(np.arange(len(starts) - 1), np.diff(starts)), some.data, len(starts) - 1)
-        enough = lengths >= order
-        n = np.where(enough, lengths, float(order))
-        factors = np.where(enough, 1.0 / (n * (n - 1) * (n - 2 if order == 3 else 1)), 0.0)
-        by_word = by_column(some, n_words, parallel, factors, groups[documents], dealt.n)
-        yield _Piece(documents, lengths, products(some, columns, parallel), by_word)
+        entries = slice(starts[0], starts[-1])
+        counts_of_piece = Counts(starts - starts[0], counts.indices[entries], counts.data[entries])
+        lengths = np.bincount(
+            np.repeat(np.arange(len(starts) - 1), np.diff(starts)), counts_of_piece.data, len(starts) - 1
+        )
+        is_long_enough = lengths >= order
+        n = np.where(is_long_enough, lengths, float(order))
+        factors = np.where(is_long_enough, 1.0 / (n * (n - 1) * (n - 2 if order == 3 else 1)), 0.0)
+        by_word = sort_by_column(counts_of_piece, n_words, parallel, factors, groups[documents], folds.n)
+        yield _Piece(documents, lengths, products(counts_of_piece, columns, parallel), by_word)
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------
@@ -176,17 +184,21 @@ def _add_noise(
         row = columns[w, :m]
         for j in range(m):
             scaled[j] = eigenvalues[j] * row[j]
-        size, slope, curve = _dot(row, row), 2.0 * _dot(row, scaled), _dot(scaled, scaled)
-        for place in range(w, len(starts) - 1, n_words):
-            for e in range(starts[place], starts[place + 1]):
+        size, slope, curvature = _dot(row, row), 2.0 * _dot(row, scaled), _dot(scaled, scaled)
+        for slot in range(w, len(starts) - 1, n_words):
+            for e in range(starts[slot], starts[slot + 1]):
                 d, ratio = documents[e], values[e]
                 if ratio == 0.0:
                     continue
-                more, image = lengths[d] - 1.0, images[d, :m]
-                left = 1.0 - copies[d] * ratio * more / totals[w]
-                crossed = _dot(image, row) + more * _dot(image, scaled)
-                apart = max(squares[d] - 2.0 * crossed + size + more * (slope + more * curve), 0.0)
-                squared[w] += copies[d] * ratio * ratio * apart / left if left > 1e-9 else np.nan
+                length_minus_one, image = lengths[d] - 1.0, images[d, :m]
+                leverage_complement = 1.0 - copies[d] * ratio * length_minus_one / totals[w]
+                crossed = _dot(image, row) + length_minus_one * _dot(image, scaled)
+                distance = max(
+                    squares[d] - 2.0 * crossed + size + length_minus_one * (slope + length_minus_one * curvature), 0.0
+                )
+                squared[w] += (
+                    copies[d] * ratio * ratio * distance / leverage_complement if leverage_complement > 1e-9 else np.nan
+                )
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, inline="never")

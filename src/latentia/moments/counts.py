@@ -1,4 +1,4 @@
-"""Count tables as the compiled kernels want them: CSR with contiguous float64 data and int32 indices."""
+"""Count tables for the compiled kernels: CSR with contiguous float64 data and int32 indices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-_LEAST, _MOST = 1e-20, 1e20
+_MIN_COUNT, _MAX_COUNT = 1e-20, 1e20
 
 
 class Counts(NamedTuple):
@@ -21,7 +21,7 @@ class Counts(NamedTuple):
 
 
 def as_counts(table: Any) -> Counts:
-    """One block's table, shape (n, V), dense or sparse, as `Counts`."""
+    """Convert a block's table, shape (n, V), dense or sparse, to `Counts`."""
     csr = table if sparse.issparse(table) and table.format == "csr" else sparse.csr_array(table)
     if not csr.has_canonical_format:  # a word listed twice in a document occurs that often
         csr = csr.copy()
@@ -33,8 +33,8 @@ def as_counts(table: Any) -> Counts:
     )
 
 
-def stored(table: Any) -> Counts:
-    """Entries of a CSR table as they are stored, of any sign and type, with rows as `as_counts` has them."""
+def as_stored_counts(table: Any) -> Counts:
+    """View the stored entries of a CSR table, of any sign and type, as `Counts`."""
     return Counts(table.indptr.astype(np.int64, copy=False), table.indices, table.data)
 
 
@@ -49,18 +49,18 @@ def check_counts(counts: Counts, rows: np.ndarray, names: Any = None) -> None:
     names : sequence of str, optional
         Column names.
     """
-    bad = ~((counts.data >= _LEAST) & (counts.data <= _MOST)) & (counts.data != 0)
-    if not bad.any():
+    is_bad = ~((counts.data >= _MIN_COUNT) & (counts.data <= _MAX_COUNT)) & (counts.data != 0)
+    if not is_bad.any():
         return
-    at = int(np.argmax(bad))
-    row = rows[int(np.searchsorted(counts.indptr, at, side="right")) - 1]
-    column = int(counts.indices[at])
+    entry = int(np.argmax(is_bad))
+    row = rows[int(np.searchsorted(counts.indptr, entry, side="right")) - 1]
+    column = int(counts.indices[entry])
     label = f"{column} ({names[column]!r})" if names is not None else str(column)
-    value = counts.data[at]
+    value = counts.data[entry]
     if 0 < value < np.inf:
         raise LatentiaError(
-            f"A count of {value} in row {row}, column {label}: counts from {_LEAST:g} to {_MOST:g} are needed, whose products "
-            "are in range. Multiply or divide the data by its size."
+            f"Row {row}, column {label} has a count of {value}; expected counts from {_MIN_COUNT:g} to {_MAX_COUNT:g}. "
+            "Rescale the data."
         )
     # scikit-learn's common checks look for these phrases.
     kind = "Negative values in data: a" if value < 0 else "Input contains NaN or infinity: a"

@@ -8,7 +8,7 @@ From counts c_d of n_d words, with z_d = S^T c_d and s_d = 1 / (n_d (n_d - 1) (n
 with G = mean_d s_d c_d z_d^T (V x b) and a = mean_d s_d c_d: the falling factorials of counts, exact for whole
 numbers. The second moment is S^T Q S, with Q of `Cooccurrence`. Nothing of size V x V or V^3 appears.
 
-Documents are dealt into groups with sums of their own, so that moments of halves of the data cost no pass. Sources:
+Documents are assigned to folds with separate sums, so that moments of halves of the data cost no further pass. Sources:
 Ge, thesis 2013, Theorem 7.2; Anandkumar, Foster, Hsu, Kakade, Liu, A spectral algorithm for latent Dirichlet
 allocation, 2012, for the correction by alpha_0.
 """
@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel, serial
 from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
-from ..passes import Block, RowGroups
-from ..tensor.operators import symmetrised
+from ..passes import Block, Folds
+from ..system.threads import Parallel, serial
+from ..tensor.operators import symmetrise_modes
 from .cooccurrence import Cooccurrence
 from .count_products import CountProducts
 from .counts import as_counts
@@ -61,20 +61,20 @@ class WordTriples:
     ----------
     coordinates : ndarray of shape (V, b)
         S; z_d = S^T c_d.
-    dealt : RowGroups
+    folds : Folds
         Groups of documents, with sums each.
     dtype : dtype
         Of z; float32 is twice as fast, with a relative error of about 1e-6. Sums over chunks of rows are in float64.
     """
 
-    def __init__(self, coordinates: np.ndarray, dealt: RowGroups, dtype: Any = np.float64) -> None:
+    def __init__(self, coordinates: np.ndarray, folds: Folds, dtype: Any = np.float64) -> None:
         self.coordinates = np.ascontiguousarray(coordinates, dtype=dtype)
-        self.dealt, self.dtype = dealt, dtype
+        self.folds, self.dtype = folds, dtype
 
     def zero(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_words, b = self.coordinates.shape
-        cubes, words = np.zeros((self.dealt.n, b, b, b)), np.zeros((self.dealt.n, n_words))
-        return cubes, words, np.zeros(self.dealt.n, np.int64)
+        cubes, words = np.zeros((self.folds.n, b, b, b)), np.zeros((self.folds.n, n_words))
+        return cubes, words, np.zeros(self.folds.n, np.int64)
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         cubes, words, documents = state
@@ -87,16 +87,16 @@ class WordTriples:
 
         parallel(project, -(-len(rows) // CHUNK))
         length = np.asarray(table.sum(axis=1)).ravel()
-        usable = length >= 3
-        factors = np.where(usable, 1.0 / np.where(usable, length * (length - 1) * (length - 2), 1.0), 0.0)
-        groups = self.dealt.of(block.rows)
-        of_entry = np.repeat(np.arange(len(rows)), np.diff(counts.indptr))
-        for g in self.dealt.all:
-            chosen = usable & (groups == g)
-            add_cubes(cubes[g], rows[chosen], factors[chosen], parallel)
-            weights = np.where(chosen, factors, 0.0)[of_entry] * counts.data
+        is_usable = length >= 3
+        factors = np.where(is_usable, 1.0 / np.where(is_usable, length * (length - 1) * (length - 2), 1.0), 0.0)
+        groups = self.folds.of(block.rows)
+        row_of_entry = np.repeat(np.arange(len(rows)), np.diff(counts.indptr))
+        for g in self.folds.all:
+            is_chosen = is_usable & (groups == g)
+            add_cubes(cubes[g], rows[is_chosen], factors[is_chosen], parallel)
+            weights = np.where(is_chosen, factors, 0.0)[row_of_entry] * counts.data
             words[g] += np.bincount(counts.indices, weights, words.shape[1])
-            documents[g] += np.count_nonzero(chosen)
+            documents[g] += np.count_nonzero(is_chosen)
         return state
 
 
@@ -118,31 +118,31 @@ class DocumentMoments:
 
     def __init__(self, q: Cooccurrence, coordinates: np.ndarray) -> None:
         self.q, self.coordinates = q, coordinates
-        triples = WordTriples(coordinates, q.dealt)
-        products = CountProducts(coordinates, q.codes, q.dealt, order=3)
+        triples = WordTriples(coordinates, q.folds)
+        products = CountProducts(coordinates, q.codes, q.folds, order=3)
         self._sketches, (cubes, words, self.documents), pairs = q.pass_with(coordinates, triples, products)
         for g, cube in enumerate(cubes):
             mirror_cube(cube)
             repeated = np.zeros_like(cube)
             add_triples(repeated, coordinates, coordinates, pairs[g], serial)
-            cube -= 3 * symmetrised(repeated)
+            cube -= 3 * symmetrise_modes(repeated)
             cube += 2 * third_moment(coordinates, words[g])
         self._cubes = cubes
 
     def of(self, groups: tuple[int, ...]) -> WordMoments:
-        """The moments over the documents of some groups together."""
-        chosen = list(groups)
-        if not self.q.sums.used[chosen].sum():
-            raise LatentiaError("A part of the data has no documents: there are too few to be split.")
+        """Return the moments over the documents of some folds."""
+        selected = list(groups)
+        if not self.q.sums.used[selected].sum():
+            raise LatentiaError("Expected documents in each part of the data, found none: there are too few to split.")
         sketch = self.q.combine(self._sketches, groups)
         second = self.coordinates.T @ sketch
-        marginal = self.q.marginal(chosen)
-        third = self._cubes[chosen].sum(axis=0) / max(int(self.documents[chosen].sum()), 1)
+        marginal = self.q.marginal(selected)
+        third = self._cubes[selected].sum(axis=0) / max(int(self.documents[selected].sum()), 1)
         return WordMoments(marginal, sketch, self.coordinates.T @ marginal, (second + second.T) / 2, third)
 
 
 def leading_words(q: Cooccurrence, n_columns: int, n_passes: int = 2) -> np.ndarray:
-    """Coordinates S = D^-1/2 B, with B near the leading eigenspace of D^-1/2 Q D^-1/2 and D = diag(Q 1), shape (V, b).
+    """Compute coordinates S = D^-1/2 B, with B near the leading eigenspace of D^-1/2 Q D^-1/2 and D = diag(Q 1), shape (V, b).
 
     Under this scaling the sampling noise of Q has about the same size everywhere. ``n_passes`` of subspace iteration.
     """
@@ -151,12 +151,12 @@ def leading_words(q: Cooccurrence, n_columns: int, n_passes: int = 2) -> np.ndar
     width = min(n_columns, int(np.count_nonzero(scale)))
     if width == q.size:
         return np.diagflat(scale)
-    start = np.random.default_rng(q.dealt.seed).standard_normal((q.size, width)) * (scale > 0)
+    start = np.random.default_rng(q.folds.seed).standard_normal((q.size, width)) * (scale > 0)
     return scale * subspace_iteration(lambda block: scale * q.product(scale * block), start, n_passes)
 
 
-def lda_corrected(moments: WordMoments, alpha0: float) -> WordMoments:
-    """Moments whose expectation under latent Dirichlet allocation is a sum over topics, like those of single topics.
+def correct_for_lda(moments: WordMoments, alpha0: float) -> WordMoments:
+    """Correct moments so that their expectation under latent Dirichlet allocation is a sum over topics.
 
     With alpha_0 the sum of the Dirichlet parameters alpha_k and topics mu_k, the second moment becomes sum_k alpha_k
     / (alpha_0 (alpha_0 + 1)) mu_k mu_k^T and the third sum_k 2 alpha_k / (alpha_0 (alpha_0 + 1) (alpha_0 + 2))
@@ -164,7 +164,7 @@ def lda_corrected(moments: WordMoments, alpha0: float) -> WordMoments:
     """
     m = moments.first
     share = alpha0 / (alpha0 + 1)
-    mixed = symmetrised(moments.second[:, :, None] * m)
+    mixed = symmetrise_modes(moments.second[:, :, None] * m)
     cube = m[:, None, None] * m[:, None] * m
     return WordMoments(
         moments.marginal,

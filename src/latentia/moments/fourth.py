@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
 from ..exceptions import LatentiaError
-from ..passes import Block, RowGroups
+from ..passes import Block, Folds
+from ..system.threads import Parallel
 from ..tensor.operators import SymmetricFour
 from .cumulants import k_factors
 from .products import CHUNK, add_pair_gram, mirror_gram
@@ -45,7 +45,7 @@ class FourthSums:
     covariance: np.ndarray
 
     def cumulant(self, matrix: np.ndarray) -> SymmetricFour:
-        """Fourth cumulant of z = matrix^T (y - mean), for a matrix of shape (b, k)."""
+        """Compute the fourth cumulant of z = matrix^T (y - mean), for a matrix of shape (b, k)."""
         k = matrix.shape[1]
         moment = self.fourth.project(np.vstack([matrix, -(self.mean @ matrix)]))
         spread = matrix.T @ self.covariance @ matrix
@@ -89,30 +89,30 @@ class KStatistics:
         self.fourth = SymmetricFour(moment * central.packed[np.ix_(inside, inside)] - pairs * gaussian, b)
 
     def block(self, *columns: np.ndarray) -> np.ndarray:
-        """The cross-cumulant of two, three or four sets of coordinates, a mode for each."""
+        """Return the cross-cumulant of two, three or four sets of coordinates, one mode each."""
         if len(columns) == 2:
             return self.covariance[np.ix_(*columns)]
-        where, shape = self.fourth.where, tuple(len(one) for one in columns)
-        pairs = where[np.ix_(*columns[:2])].ravel()
+        pair_index, shape = self.fourth.where, tuple(len(mode) for mode in columns)
+        pairs = pair_index[np.ix_(*columns[:2])].ravel()
         if len(columns) == 3:
             return self.third[np.ix_(pairs, columns[2])].reshape(shape)
-        return self.fourth.packed[np.ix_(pairs, where[np.ix_(*columns[2:])].ravel())].reshape(shape)
+        return self.fourth.packed[np.ix_(pairs, pair_index[np.ix_(*columns[2:])].ravel())].reshape(shape)
 
 
 def _about_mean(sums: FourthSums) -> SymmetricFour:
-    """Moments of (y - mean, 1)."""
-    return SymmetricFour(moved_pairs(sums.fourth.packed, np.ones(len(sums.mean)), -sums.mean), len(sums.mean) + 1)
+    """Return the moments of (y - mean, 1)."""
+    return SymmetricFour(move_pairs(sums.fourth.packed, np.ones(len(sums.mean)), -sums.mean), len(sums.mean) + 1)
 
 
-def moved_pairs(packed: np.ndarray, factors: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """Sums of products of pairs of (f y + h, 1), from those of (y, 1), both of shape (P, P)."""
+def move_pairs(packed: np.ndarray, factors: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Return sums of products of pairs of (f y + h, 1), from those of (y, 1), both of shape (P, P)."""
     f, h = np.append(factors, 1.0), np.append(shift, 0.0)
     i, j = np.triu_indices(len(f))
-    alone = np.empty(len(f), np.int64)  # places of the pairs (y_i, 1)
-    alone[i[j == len(f) - 1]] = np.flatnonzero(j == len(f) - 1)
+    single = np.empty(len(f), np.int64)  # places of the pairs (y_i, 1)
+    single[i[j == len(f) - 1]] = np.flatnonzero(j == len(f) - 1)
     # (f_i y_i + h_i)(f_j y_j + h_j) from products of pairs: a column for each pair.
     pairs = np.arange(len(i))
-    rows = np.concatenate([pairs, alone[j], alone[i], np.full(len(i), alone[-1])])
+    rows = np.concatenate([pairs, single[j], single[i], np.full(len(i), single[-1])])
     values = np.concatenate([f[i] * f[j], h[i] * f[j], f[i] * h[j], h[i] * h[j]])
     lift = sparse.csc_array((values, (rows, np.tile(pairs, 4))), shape=(len(i), len(i)))
     return np.asarray(lift.T @ (lift.T @ packed).T)
@@ -125,31 +125,31 @@ class FourthMoments:
     ----------
     coordinates : Coordinates
         With the constant.
-    dealt : RowGroups
+    folds : Folds
         Groups of rows, with sums each.
     """
 
-    def __init__(self, coordinates: Coordinates, dealt: RowGroups) -> None:
-        self.coordinates, self.dealt = coordinates, dealt
+    def __init__(self, coordinates: Coordinates, folds: Folds) -> None:
+        self.coordinates, self.folds = coordinates, folds
 
     def zero(self) -> np.ndarray:
         pairs = self.coordinates.size * (self.coordinates.size + 1) // 2
-        return np.zeros((self.dealt.n, pairs, pairs))
+        return np.zeros((self.folds.n, pairs, pairs))
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        groups = self.dealt.of(block.rows)
-        for g in self.dealt.all:
+        groups = self.folds.of(block.rows)
+        for g in self.folds.all:
             rows = np.flatnonzero(groups == g)
             for a in range(0, len(rows), CHUNK):
                 add_pair_gram(state[g], self.coordinates(block[0][rows[a : a + CHUNK]]), parallel)
         return state
 
     def of(self, state: np.ndarray, groups: tuple[int, ...]) -> FourthSums:
-        """Moments of the rows of some groups, from the summed state."""
+        """Return the moments of the rows of some folds, from the summed state."""
         gram: Any = mirror_gram(state[list(groups)].sum(axis=0))
         n = float(gram[-1, -1])
         if n < 1:
-            raise LatentiaError("A part of the data has no rows: there are too few to be split.")
+            raise LatentiaError("Expected rows in each part of the data, found none: there are too few to split.")
         gram = gram / n
         size = self.coordinates.size
         i, j = np.triu_indices(size)

@@ -1,4 +1,4 @@
-"""Graphs as sparse adjacency matrices, from whatever holds one."""
+"""Graphs as sparse adjacency matrices, from matrices, networkx or igraph."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from scipy.sparse.csgraph import connected_components
 
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ..passes.tables import undamaged, unmasked
+from ..passes.tables import check_arrays, fill_masked
 
-_LEAST, _MOST = 1e-15, 1e15  # weights, whose products are in range
-_EXACT = 2**53  # whole numbers above are left as floats
+_MIN_WEIGHT, _MAX_WEIGHT = 1e-15, 1e15  # weights whose products are in range
+_MAX_EXACT_INTEGER = 2**53  # larger whole numbers stay floats
 _ROUNDING = 1e-9
-_PIECE = 1 << 22  # entries that are looked at together
+_CHUNK_ENTRIES = 1 << 22  # entries per chunk of a check
 _ATTRIBUTE = "weight"
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph without loops and without repeated edges. Make one with `as_graph` or `latentia.datasets.read_graph`.
+    """Graph without loops and repeated edges. Make one with `as_graph` or `latentia.datasets.read_graph`.
 
     Attributes
     ----------
@@ -34,10 +34,10 @@ class Graph:
         Weights a_ij > 0 of the edges, in canonical format; symmetric unless ``directed``, when a_ij is that of i to j. Whole
         weights are int32, or int64 if they are large, and others float64.
     names : list of str of length n, or None
-        Names of the nodes; None where they are only numbered.
+        Names of the nodes; None if they are only numbered.
     directed : bool
     n_loops : int
-        Edges of a node to itself that were left out.
+        Number of dropped edges of a node to itself.
     n_merged : int
         Repetitions of an edge in the source that were merged with it.
     """
@@ -50,7 +50,7 @@ class Graph:
 
     @property
     def n_nodes(self) -> int:
-        """n."""
+        """Number of nodes, n."""
         return int(self.adjacency.shape[0])
 
     @property
@@ -60,18 +60,18 @@ class Graph:
 
     @cached_property
     def weighted(self) -> bool:
-        """Whether any edge has another weight than 1."""
-        return not _every(self.adjacency.data, lambda data: data == 1)
+        """True if some edge has a weight other than 1."""
+        return not _all_chunks(self.adjacency.data, lambda data: data == 1)
 
     @cached_property
     def degrees(self) -> np.ndarray:
         """Sum of the weights of each node's edges, those to it and from it; shape (n,), int64 or float64."""
-        found = self.adjacency.sum(axis=1)
-        return np.asarray(found + self.adjacency.sum(axis=0) if self.directed else found).ravel()
+        sums = self.adjacency.sum(axis=1)
+        return np.asarray(sums + self.adjacency.sum(axis=0) if self.directed else sums).ravel()
 
     @cached_property
     def isolated(self) -> np.ndarray:
-        """Numbers of the nodes that have no edge."""
+        """Numbers of the nodes without edges."""
         return np.flatnonzero(self.part_of < 0)
 
     @property
@@ -93,7 +93,7 @@ class Graph:
 
 
 def as_graph(source: Any, directed: bool | None = None) -> Graph:
-    """A graph from a matrix, from networkx or igraph; files are read by `latentia.datasets.read_graph`.
+    """Build a graph from a matrix, networkx or igraph; files are read by `latentia.datasets.read_graph`.
 
     Loops are left out, and explicit zeros are no edges. Repeated edges are summed if there are weights, before they are
     checked; where all weights are 1 they become one edge.
@@ -122,25 +122,25 @@ def as_graph(source: Any, directed: bool | None = None) -> Graph:
     (2, False, array([1, 3, 2]))
     """
     if isinstance(source, Graph):
-        return _turned(source, directed)
+        return _set_directed(source, directed)
     if isinstance(source, (str, os.PathLike)):
         raise LatentiaError("a file is read by latentia.datasets.read_graph.", source=source)
     if _is_from(source, "networkx"):
-        return _of_networkx(source, directed)
+        return _from_networkx(source, directed)
     if _is_from(source, "igraph"):
-        return _of_igraph(source, directed)
+        return _from_igraph(source, directed)
     table, names = _table(source)
-    return replace(_of_matrix(table, directed, _cell(table)), names=names)
+    return replace(_from_matrix(table, directed, _describe_cell(table)), names=names)
 
 
-def _turned(graph: Graph, directed: bool | None) -> Graph:
-    """A graph with directions, or without them."""
+def _set_directed(graph: Graph, directed: bool | None) -> Graph:
+    """Return a graph with directions, or without them."""
     if directed is None or directed == graph.directed:
         return graph
     if directed:
         return replace(graph, directed=True)
-    found = _of_matrix(graph.adjacency, False, _cell(graph.adjacency))
-    return replace(found, names=graph.names, n_loops=graph.n_loops, n_merged=graph.n_merged + found.n_merged)
+    undirected = _from_matrix(graph.adjacency, False, _describe_cell(graph.adjacency))
+    return replace(undirected, names=graph.names, n_loops=graph.n_loops, n_merged=graph.n_merged + undirected.n_merged)
 
 
 # --- sources ------------------------------------------------------------------------------------------------------
@@ -152,77 +152,77 @@ def is_graph(source: Any) -> bool:
 
 
 def _is_from(source: Any, package: str) -> bool:
-    """Whether an object's class, or one that it derives from, is of a package."""
+    """Return True if an object's class, or a base class, is from a package."""
     return any(kind.__module__.partition(".")[0] == package for kind in type(source).__mro__)
 
 
-def _of_networkx(source: Any, directed: bool | None) -> Graph:
+def _from_networkx(source: Any, directed: bool | None) -> Graph:
     nodes = list(source)
     place = {node: i for i, node in enumerate(nodes)}
     edges = [(place[a], place[b], weight) for a, b, weight in source.edges(data=_ATTRIBUTE, default=1)]
     ends = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
-    return _of_edges(ends, [edge[2] for edge in edges], nodes, source.is_directed(), directed)
+    return _from_edges(ends, [edge[2] for edge in edges], nodes, source.is_directed(), directed)
 
 
-def _of_igraph(source: Any, directed: bool | None) -> Graph:
+def _from_igraph(source: Any, directed: bool | None) -> Graph:
     ends = np.array(source.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     weights = source.es[_ATTRIBUTE] if _ATTRIBUTE in source.es.attributes() else None
     nodes = source.vs["name"] if "name" in source.vs.attributes() else range(source.vcount())
-    return _of_edges(ends, weights, nodes, source.is_directed(), directed)
+    return _from_edges(ends, weights, nodes, source.is_directed(), directed)
 
 
-def _of_edges(
+def _from_edges(
     ends: np.ndarray, weights: list[Any] | None, nodes: Sequence[Hashable], has_directions: bool, directed: bool | None
 ) -> Graph:
-    """A graph of a list of edges, each of which an undirected graph has once."""
+    """Build a graph from a list of edges; an undirected graph lists each edge once."""
 
-    def edge(at: int) -> str:
-        return f"of the edge of {nodes[int(listed[at, 0])]!r} and {nodes[int(listed[at, 1])]!r}"
+    def edge(entry: int) -> str:
+        return f"of the edge of {nodes[int(listed_ends[entry, 0])]!r} and {nodes[int(listed_ends[entry, 1])]!r}"
 
-    listed, size = ends, len(nodes)
-    given = np.ones(len(ends), np.int8) if weights is None else _numbers(weights, edge)
+    listed_ends, size = ends, len(nodes)
+    weights_array = np.ones(len(ends), np.int8) if weights is None else _weight_array(weights, edge)
     if not has_directions:
         ends = np.sort(ends, axis=1)
-    table = sparse.coo_array((given, (ends[:, 0], ends[:, 1])), shape=(size, size))
+    table = sparse.coo_array((weights_array, (ends[:, 0], ends[:, 1])), shape=(size, size))
     names = None if all(type(node) is int and node == i for i, node in enumerate(nodes)) else [str(n) for n in nodes]
-    found = replace(_of_matrix(table, has_directions, edge), names=names)
-    return _turned(found, directed)
+    graph = replace(_from_matrix(table, has_directions, edge), names=names)
+    return _set_directed(graph, directed)
 
 
-def _numbers(weights: list[Any], edge: Callable[[int], str]) -> np.ndarray:
-    """Weights of edges as an array; a missing one is NaN, and refused later."""
-    given = [np.nan if weight is None else weight for weight in weights]
+def _weight_array(weights: list[Any], edge: Callable[[int], str]) -> np.ndarray:
+    """Return weights of edges as an array; a missing weight is NaN, and refused later."""
+    filled = [np.nan if weight is None else weight for weight in weights]
     try:
-        found = np.asarray(given)
+        array = np.asarray(filled)
     except ValueError:  # lists of different lengths
-        found = np.empty(0, dtype=object)
-    if found.ndim == 1 and found.dtype.kind in "buif":
-        return found
-    at = next((i for i, weight in enumerate(given) if not _is_weight(weight)), None)
-    if at is not None:
-        raise LatentiaError(f"The weight {edge(at)} is {given[at]!r}: numbers to {_MOST:g} are needed.")
-    return np.array([float(weight) for weight in given])  # fractions
+        array = np.empty(0, dtype=object)
+    if array.ndim == 1 and array.dtype.kind in "buif":
+        return array
+    bad = next((i for i, weight in enumerate(filled) if not _is_weight(weight)), None)
+    if bad is not None:
+        raise LatentiaError(f"The weight {edge(bad)} is {filled[bad]!r}; expected a number of at most {_MAX_WEIGHT:g}.")
+    return np.array([float(weight) for weight in filled])  # fractions
 
 
 def _is_weight(value: Any) -> bool:
-    return isinstance(value, (Real, np.bool_)) and not abs(value) > _MOST  # type: ignore[operator, arg-type]
+    return isinstance(value, (Real, np.bool_)) and not abs(value) > _MAX_WEIGHT  # type: ignore[operator, arg-type]
 
 
 def _table(source: Any) -> tuple[Any, list[str] | None]:
-    """A matrix as a sparse one, and the names of its nodes."""
+    """Return a matrix in sparse form, and the names of its nodes."""
     if sparse.issparse(source):
-        return _with_sums(undamaged(source, "The adjacency matrix")), None
+        return _sum_signed_duplicates(check_arrays(source, "The adjacency matrix")), None
     names = None
     if hasattr(source, "columns") and hasattr(source, "index"):
-        source, names = _of_frame(source)
+        source, names = _from_frame(source)
     elif isinstance(source, Blocks):
         names = source.names
         source = source.table()
     if not sparse.issparse(source):
         try:
-            source = np.asarray(unmasked(source))
+            source = np.asarray(fill_masked(source))
         except ValueError as error:  # rows of different lengths
-            raise LatentiaError(f"The adjacency matrix is no table of rows and columns: {error}") from error
+            raise LatentiaError(f"The adjacency matrix is not a table of rows and columns: {error}") from error
         _check_square(source.shape)
         _check_type(source.dtype)
         dtype = np.float32 if source.dtype == np.float16 else source.dtype.newbyteorder("=")
@@ -230,95 +230,98 @@ def _table(source: Any) -> tuple[Any, list[str] | None]:
     return source, names if names is not None and len(names) == source.shape[0] else None
 
 
-def _with_sums(table: Any) -> Any:
-    """Return a matrix in which repeated entries are summed, where some are negative and their sums may not be."""
+def _sum_signed_duplicates(table: Any) -> Any:
+    """Sum repeated entries if some are negative, since their sums may not be."""
     if (
         table.format not in ("coo", "csr")
         or table.dtype.kind not in "if"
-        or _every(table.data, lambda data: ~(data < 0))
+        or _all_chunks(table.data, lambda data: ~(data < 0))
     ):
         return table
-    found = sparse.csr_array(table, copy=True)
-    found.sum_duplicates()
-    return found if found.nnz < table.nnz else table
+    summed = sparse.csr_array(table, copy=True)
+    summed.sum_duplicates()
+    return summed if summed.nnz < table.nnz else table
 
 
-def _of_frame(frame: Any) -> tuple[Any, list[str] | None]:
-    """The table of a DataFrame with its columns in the order of its rows, and the names of the rows."""
+def _from_frame(frame: Any) -> tuple[Any, list[str] | None]:
+    """Return the table of a DataFrame with columns in the order of its rows, and the names of the rows."""
     _check_square(frame.shape)
     index, columns = list(frame.index), list(frame.columns)
-    numbered = index == list(range(len(index)))
-    if index != columns and not numbered:
+    is_numbered = index == list(range(len(index)))
+    if index != columns and not is_numbered:
         if len(set(index)) < len(index) or set(index) != set(columns):
             odd = next((name for name in columns if name not in set(index)), columns[0])
             raise LatentiaError(
-                f"The rows and columns of the table name different nodes: column {odd!r} is no row, or a name is there twice. "
+                f"The rows and columns of the table name different nodes: column {odd!r} is not a row, or a name is repeated. "
                 "Give both the same names."
             )
         frame = frame[index]
     table = Blocks.from_array(frame).table()
-    return table, None if numbered else [str(name) for name in index]
+    return table, None if is_numbered else [str(name) for name in index]
 
 
 # --- matrices -----------------------------------------------------------------------------------------------------
 
 
-def _of_matrix(table: Any, directed: bool | None, entry: Callable[[int], str]) -> Graph:
-    """A graph of a sparse matrix in any format; ``entry(at)`` says where a stored entry stands."""
+def _from_matrix(table: Any, directed: bool | None, entry: Callable[[int], str]) -> Graph:
+    """Build a graph from a sparse matrix in any format; ``entry(at)`` names the place of a stored entry."""
     _check_square(table.shape)
     _check_type(table.dtype)
     if table.format not in ("coo", "csr"):
         table = sparse.csr_array(table)
     _check_weights(table.data, entry)
-    plain = _every(table.data, lambda data: (data == 1) | (data == 0))
-    found, n_loops, n_listed = _without_loops(table, np.int8 if plain else np.float64)
-    if not found.nnz:
-        what = f"its {n_loops} edges are loops, of a node to itself" if n_loops else "all weights are zero"
-        raise LatentiaError(f"The graph has no edges: {what}.")
-    n_merged = n_listed - found.nnz
-    if plain and n_merged:
-        found.data[:] = 1
+    is_unweighted = _all_chunks(table.data, lambda data: (data == 1) | (data == 0))
+    adjacency, n_loops, n_listed = _drop_loops(table, np.int8 if is_unweighted else np.float64)
+    if not adjacency.nnz:
+        reason = f"its {n_loops} edges are loops, of a node to itself" if n_loops else "all weights are zero"
+        raise LatentiaError(f"The graph has no edges: {reason}.")
+    n_merged = n_listed - adjacency.nnz
+    if is_unweighted and n_merged:
+        adjacency.data[:] = 1
     if directed is None or not directed:
-        turned = sparse.csr_array(found.T)
-        same = _is_same(found, turned)
-        if not (directed := directed is None and not (same or _is_triangular(found))):
-            single = found.nnz
-            found = _evened(found, turned) if same else found + turned
-            n_merged += 0 if same else (2 * single - found.nnz) // 2
-    return Graph(_finished(found, plain), None, bool(directed), n_loops, n_merged)
+        transposed = sparse.csr_array(adjacency.T)
+        is_symmetric = _is_equal(adjacency, transposed)
+        if not (directed := directed is None and not (is_symmetric or _is_triangular(adjacency))):
+            single = adjacency.nnz
+            adjacency = _average_transposes(adjacency, transposed) if is_symmetric else adjacency + transposed
+            n_merged += 0 if is_symmetric else (2 * single - adjacency.nnz) // 2
+    return Graph(_build_adjacency(adjacency, is_unweighted), None, bool(directed), n_loops, n_merged)
 
 
 def _check_square(shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
         raise LatentiaError(
-            f"The adjacency matrix has shape {shape}: a square one is needed, with the same nodes in rows and columns. Make a "
-            "list of edges one with scipy.sparse.coo_array((weights, (i, j)), shape=(n, n))."
+            f"The adjacency matrix has shape {shape}; expected a square one, with the same nodes in rows and columns. Convert "
+            "a list of edges by scipy.sparse.coo_array((weights, (i, j)), shape=(n, n))."
         )
 
 
 def _check_type(dtype: np.dtype) -> None:
     if dtype.kind not in "buif":
-        raise LatentiaError(f"The weights have type {dtype}: real numbers are needed.")
+        raise LatentiaError(f"The weights have type {dtype}; expected real numbers.")
 
 
 def _check_weights(data: np.ndarray, entry: Callable[[int], str]) -> None:
     tests: tuple[tuple[Callable[[np.ndarray], np.ndarray], str], ...] = (
         (np.isfinite, "weights must be finite; leave out edges whose weight is not known"),
         (lambda x: x >= 0, "weights must not be negative; no model here has signed edges"),
-        (lambda x: (x == 0) | ((x >= _LEAST) & (x <= _MOST)), f"weights from {_LEAST:g} to {_MOST:g} are needed; rescale them"),
+        (lambda x: (x == 0) | ((x >= _MIN_WEIGHT) & (x <= _MAX_WEIGHT)),
+         f"expected weights from {_MIN_WEIGHT:g} to {_MAX_WEIGHT:g}; rescale them"),
     )  # fmt: skip
     if data.dtype.kind == "b":
         return
-    for good, needed in tests:
-        if _every(data, good):
+    for is_good, expectation in tests:
+        if _all_chunks(data, is_good):
             continue
-        bad = np.flatnonzero(~good(data))
-        more = f", and {len(bad) - 1} more like it" if len(bad) > 1 else ""
-        raise LatentiaError(f"The weight {entry(int(bad[0]))} is {data[bad[0]]}{more}: {needed}.")
+        bad_entries = np.flatnonzero(~is_good(data))
+        suffix = f", and {len(bad_entries) - 1} more like it" if len(bad_entries) > 1 else ""
+        raise LatentiaError(
+            f"The weight {entry(int(bad_entries[0]))} is {data[bad_entries[0]]}{suffix}: {expectation}."
+        )
 
 
-def _cell(table: Any) -> Callable[[int], str]:
-    """Says in which row and column a stored entry of a matrix is."""
+def _describe_cell(table: Any) -> Callable[[int], str]:
+    """Return a function that names the row and column of a stored entry."""
 
     def entry(at: int) -> str:
         if table.format == "coo":
@@ -329,10 +332,10 @@ def _cell(table: Any) -> Callable[[int], str]:
     return entry
 
 
-def _without_loops(table: Any, dtype: Any) -> tuple[sparse.csr_array, int, int]:
-    """The matrix in canonical format without its diagonal and zeros; how many loops and how many other edges it had.
+def _drop_loops(table: Any, dtype: Any) -> tuple[sparse.csr_array, int, int]:
+    """Drop the diagonal and zeros; return the canonical matrix, the number of loops and the number of other edges.
 
-    Repeated edges are summed; where all are 1 the sums may overflow, and are of no use.
+    Repeated edges are summed; if all weights are 1, the sums may overflow, and are not used.
     """
     size = table.shape[0]
     index = np.int32 if max(size, table.nnz) < 2**31 else np.int64
@@ -349,53 +352,58 @@ def _without_loops(table: Any, dtype: Any) -> tuple[sparse.csr_array, int, int]:
     n_loops = n_edges - n_listed
     if table.format == "csr" and n_listed == table.nnz and table.has_canonical_format:
         indptr = table.indptr.astype(index, copy=False)
-        found = sparse.csr_array((data, columns, indptr), shape=table.shape)
-        found.has_canonical_format = True
-        return found, n_loops, n_listed
+        adjacency = sparse.csr_array((data, columns, indptr), shape=table.shape)
+        adjacency.has_canonical_format = True
+        return adjacency, n_loops, n_listed
     if n_listed < table.nnz:
         rows, columns, data = rows[keep], columns[keep], data[keep]
     return sparse.csr_array(sparse.coo_array((data, (rows, columns)), shape=table.shape)), n_loops, n_listed
 
 
 def _is_triangular(table: sparse.csr_array) -> bool:
-    """Whether all entries are on one side of the diagonal, which is empty. Columns are sorted."""
-    used = np.flatnonzero(np.diff(table.indptr))
-    first, last = table.indices[table.indptr[used]], table.indices[table.indptr[used + 1] - 1]
-    return bool((first > used).all() or (last < used).all())
+    """Return True if all entries are on one side of the diagonal, which is empty. Columns are sorted."""
+    used_rows = np.flatnonzero(np.diff(table.indptr))
+    first, last = table.indices[table.indptr[used_rows]], table.indices[table.indptr[used_rows + 1] - 1]
+    return bool((first > used_rows).all() or (last < used_rows).all())
 
 
-def _is_same(table: sparse.csr_array, other: sparse.csr_array) -> bool:
-    """Whether two matrices are the same, up to rounding."""
+def _is_equal(first: sparse.csr_array, second: sparse.csr_array) -> bool:
+    """Return True if two matrices are equal up to rounding."""
     return (
-        np.array_equal(table.indptr, other.indptr)
-        and np.array_equal(table.indices, other.indices)
+        np.array_equal(first.indptr, second.indptr)
+        and np.array_equal(first.indices, second.indices)
         and all(
-            np.allclose(table.data[start : start + _PIECE], other.data[start : start + _PIECE], rtol=_ROUNDING, atol=0)
-            for start in range(0, table.nnz, _PIECE)
+            np.allclose(
+                first.data[start : start + _CHUNK_ENTRIES],
+                second.data[start : start + _CHUNK_ENTRIES],
+                rtol=_ROUNDING,
+                atol=0,
+            )
+            for start in range(0, first.nnz, _CHUNK_ENTRIES)
         )
     )
 
 
-def _evened(table: sparse.csr_array, turned: sparse.csr_array) -> sparse.csr_array:
-    """A matrix that is symmetric up to rounding without the rounding."""
-    if np.array_equal(table.data, turned.data):
+def _average_transposes(table: sparse.csr_array, transposed: sparse.csr_array) -> sparse.csr_array:
+    """Make a matrix that is symmetric up to rounding exactly symmetric."""
+    if np.array_equal(table.data, transposed.data):
         return table
-    return sparse.csr_array(((table.data + turned.data) / 2, table.indices, table.indptr), shape=table.shape)
+    return sparse.csr_array(((table.data + transposed.data) / 2, table.indices, table.indptr), shape=table.shape)
 
 
-def _finished(table: sparse.csr_array, plain: bool) -> sparse.csr_array:
-    """Weights of the narrowest type; all are 1 if the graph is ``plain``."""
-    if plain:
+def _build_adjacency(table: sparse.csr_array, is_unweighted: bool) -> sparse.csr_array:
+    """Build the adjacency with weights of the narrowest type; all are 1 if it is unweighted."""
+    if is_unweighted:
         data = np.ones(table.nnz, np.int32)
     else:
         data = table.data
-        if _every(data, lambda x: x % 1 == 0) and (most := data.max()) <= _EXACT:
-            data = data.astype(np.int32 if most < 2**31 else np.int64)
-    found = sparse.csr_array((data, table.indices, table.indptr), shape=table.shape)
-    found.has_canonical_format = True
-    return found
+        if _all_chunks(data, lambda x: x % 1 == 0) and (largest := data.max()) <= _MAX_EXACT_INTEGER:
+            data = data.astype(np.int32 if largest < 2**31 else np.int64)
+    adjacency = sparse.csr_array((data, table.indices, table.indptr), shape=table.shape)
+    adjacency.has_canonical_format = True
+    return adjacency
 
 
-def _every(data: np.ndarray, test: Callable[[np.ndarray], np.ndarray]) -> bool:
-    """Whether all entries pass a test, which sees some of them at a time."""
-    return all(bool(test(data[start : start + _PIECE]).all()) for start in range(0, len(data), _PIECE))
+def _all_chunks(data: np.ndarray, test: Callable[[np.ndarray], np.ndarray]) -> bool:
+    """Return True if all entries pass a test, applied in chunks."""
+    return all(bool(test(data[start : start + _CHUNK_ENTRIES]).all()) for start in range(0, len(data), _CHUNK_ENTRIES))

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._threads import Parallel, serial
-from ..tensor.operators import symmetrised
+from ..system.threads import Parallel, serial
+from ..tensor.operators import symmetrise_modes
 
 CHUNK = 2048
 _PANEL = 16
@@ -67,8 +67,8 @@ def mirror_cube(total: np.ndarray) -> np.ndarray:
     return total
 
 
-def mixed_cube(rows: np.ndarray, others: np.ndarray, parallel: Parallel) -> np.ndarray:
-    """sum_n of the mean of x (x) x (x) y over the orders of its modes, shape (d, d, d), for rows x and y of two tables, (n, d).
+def sum_mixed_cubes(rows: np.ndarray, second_rows: np.ndarray, parallel: Parallel) -> np.ndarray:
+    """Return sum_n of x (x) x (x) y, averaged over the orders of its modes, (d, d, d), for rows x and y, (n, d), of two tables.
 
     N d^3 flops: of the first two modes, which may be swapped, the blocks I <= J are summed.
     """
@@ -86,12 +86,12 @@ def mixed_cube(rows: np.ndarray, others: np.ndarray, parallel: Parallel) -> np.n
             size = min(CHUNK, n - a)
             chunk = product[:, :, :size]
             np.multiply(first[:, None, a : a + size], second[None, :, a : a + size], out=chunk)
-            part += (chunk.reshape(-1, size) @ others[a : a + size]).reshape(part.shape)
+            part += (chunk.reshape(-1, size) @ second_rows[a : a + size]).reshape(part.shape)
 
     parallel(task, len(pairs))
     for i in range(d):
         total[i, :i] = total[:i, i]
-    return symmetrised(total)
+    return symmetrise_modes(total)
 
 
 def add_triples(

@@ -16,10 +16,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from numba import njit
 
-from .._threads import Parallel, threads
+from ..system.threads import Parallel, threads
 from .counts import Counts, as_counts
 
-_ROWS, _ENTRIES, _RANGES = 512, 1 << 15, 4
+_TASK_ROWS, _TASK_ENTRIES, _N_RANGES = 512, 1 << 15, 4
 
 
 class Columns(NamedTuple):
@@ -30,52 +30,59 @@ class Columns(NamedTuple):
     values: np.ndarray
 
 
-def coded(table: Any, codes: np.ndarray | None, dtype: Any = np.float64) -> Counts:
-    """Entries of a table in columns v with codes[v] >= 0, which take their place; all entries without codes."""
+def encode_counts(table: Any, codes: np.ndarray | None, dtype: Any = np.float64) -> Counts:
+    """Replace columns v by codes[v], and drop entries with negative codes; keep all entries without codes."""
     counts = as_counts(table)
     data = counts.data.astype(dtype, copy=False)
     if codes is None:
         return Counts(counts.indptr, counts.indices, data)
-    return Counts(*_coded(counts.indptr, counts.indices, data, codes))
+    return Counts(*_encode(counts.indptr, counts.indices, data, codes))
 
 
 def products(counts: Counts, columns: np.ndarray, parallel: Parallel) -> np.ndarray:
-    """C B, shape (n, k), for B of shape (F, k) and data of its type."""
+    """Return C B, shape (n, k), for B of shape (F, k) and data of its type."""
     n = len(counts.indptr) - 1
     out = np.empty((n, columns.shape[1]), columns.dtype)
 
     def task(i: int) -> None:
-        _gather(counts.indptr, counts.indices, counts.data, columns, out, i * _ROWS, min(n, (i + 1) * _ROWS))
+        _gather(counts.indptr, counts.indices, counts.data, columns, out, i * _TASK_ROWS, min(n, (i + 1) * _TASK_ROWS))
 
-    parallel(task, -(-n // _ROWS))
+    parallel(task, -(-n // _TASK_ROWS))
     return out
 
 
 def squared_products(counts: Counts, columns: np.ndarray, parallel: Parallel) -> tuple[np.ndarray, np.ndarray]:
-    """C B and C B^2 with squares of entries of B, from one look at its rows."""
+    """Return C B and C B^2, with entries of B squared, in one scan of its rows."""
     n = len(counts.indptr) - 1
     out, squares = (np.empty((n, columns.shape[1]), columns.dtype) for _ in range(2))
 
     def task(i: int) -> None:
         _gather_squares(
-            counts.indptr, counts.indices, counts.data, columns, out, squares, i * _ROWS, min(n, (i + 1) * _ROWS)
+            counts.indptr,
+            counts.indices,
+            counts.data,
+            columns,
+            out,
+            squares,
+            i * _TASK_ROWS,
+            min(n, (i + 1) * _TASK_ROWS),
         )
 
-    parallel(task, -(-n // _ROWS))
+    parallel(task, -(-n // _TASK_ROWS))
     return out, squares
 
 
-def gathered(counts: Counts, codes: np.ndarray | None, columns: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """C B, shape (n, k), in the precision of B, shape (F, k); words with a code of -1 count as nothing."""
+def gather_products(counts: Counts, codes: np.ndarray | None, columns: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """Return C B, shape (n, k), in the precision of B, shape (F, k); words with a code of -1 are dropped."""
     data = counts.data.astype(columns.dtype, copy=False)
-    own = Counts(counts.indptr, counts.indices, data)
+    encoded = Counts(counts.indptr, counts.indices, data)
     if codes is not None:
-        own = Counts(*_coded(counts.indptr, counts.indices, data, codes))
+        encoded = Counts(*_encode(counts.indptr, counts.indices, data, codes))
     with threads(effective_n_jobs(n_jobs)) as parallel:
-        return products(own, np.ascontiguousarray(columns), parallel)
+        return products(encoded, np.ascontiguousarray(columns), parallel)
 
 
-def by_column(
+def sort_by_column(
     counts: Counts,
     n_columns: int,
     parallel: Parallel,
@@ -83,21 +90,32 @@ def by_column(
     groups: np.ndarray | None = None,
     n_groups: int = 1,
 ) -> Columns:
-    """Entries by column, times the factors of their rows; the columns of every group of rows follow those before it."""
+    """Sort entries by column, times the factors of their rows; columns of later groups of rows follow earlier ones."""
     n = len(counts.indptr) - 1
     offsets = np.zeros(n, np.int64) if groups is None else groups.astype(np.int64) * n_columns
     factors = np.ones(n, counts.data.dtype) if factors is None else factors.astype(counts.data.dtype)
     starts = _starts(counts.indptr, counts.indices, offsets, n_groups * n_columns)
-    own = Columns(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], counts.data.dtype))
-    bounds = np.searchsorted(starts, np.linspace(0, starts[-1], _RANGES + 1))
+    columns = Columns(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], counts.data.dtype))
+    bounds = np.searchsorted(starts, np.linspace(0, starts[-1], _N_RANGES + 1))
     bounds[0], bounds[-1] = 0, n_groups * n_columns
 
     def task(i: int) -> None:
         first, last = bounds[i], bounds[i + 1]
-        _fill(counts.indptr, counts.indices, counts.data, factors, offsets, own.rows, own.values, starts, first, last)
+        _fill(
+            counts.indptr,
+            counts.indices,
+            counts.data,
+            factors,
+            offsets,
+            columns.rows,
+            columns.values,
+            starts,
+            first,
+            last,
+        )
 
-    parallel(task, _RANGES)
-    return own
+    parallel(task, _N_RANGES)
+    return columns
 
 
 def add_products(
@@ -111,10 +129,10 @@ def add_products(
 ) -> None:
     """Add C^T Z to ``total``, shape (F, k), for Z of shape (n, k), and the sums of the columns of C to ``single``, (F,).
 
-    With ``exact`` every term of C^T Z is rounded by `on_grid` first, so that terms can be taken away again.
+    With ``exact`` every term of C^T Z is rounded by `round_to_grid` first, so that terms can be subtracted again.
     """
     starts = columns.starts
-    bounds = np.searchsorted(starts, np.arange(0, starts[-1] + _ENTRIES, _ENTRIES))
+    bounds = np.searchsorted(starts, np.arange(0, starts[-1] + _TASK_ENTRIES, _TASK_ENTRIES))
     bounds[-1] = len(starts) - 1
     sums = np.empty(0) if single is None else single
 
@@ -131,24 +149,24 @@ def add_products(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def on_grid(term):
+def round_to_grid(term):
     """Round a term to a multiple of 2^-38: sums below 2^15 are exact, in any order, and a term taken away leaves nothing."""
     return np.rint(term * 2.0**38) * 2.0**-38
 
 
 @njit(nogil=True, cache=True)
-def _coded(indptr, indices, data, codes):
-    places = np.empty(len(indptr), np.int64)
-    own, values = np.empty(len(indices), np.int32), np.empty(len(indices), data.dtype)
-    at = 0
-    places[0] = 0
+def _encode(indptr, indices, data, codes):
+    indptr_out = np.empty(len(indptr), np.int64)
+    columns, values = np.empty(len(indices), np.int32), np.empty(len(indices), data.dtype)
+    n_entries = 0
+    indptr_out[0] = 0
     for d in range(len(indptr) - 1):
         for e in range(indptr[d], indptr[d + 1]):
             code = codes[indices[e]]
-            own[at], values[at] = code, data[e]
-            at += code >= 0
-        places[d + 1] = at
-    return places, own[:at], values[:at]
+            columns[n_entries], values[n_entries] = code, data[e]
+            n_entries += code >= 0
+        indptr_out[d + 1] = n_entries
+    return indptr_out, columns[:n_entries], values[:n_entries]
 
 
 @njit(nogil=True, cache=True)
@@ -254,4 +272,4 @@ def _collect_on_grid(starts, docs, values, rows, total, first, last):
         for e in range(starts[v], starts[v + 1]):
             a, p = values[e], rows[docs[e]]
             for j in range(rows.shape[1]):
-                t[j] += on_grid(a * p[j])
+                t[j] += round_to_grid(a * p[j])

@@ -1,4 +1,4 @@
-"""Counts of pairs dealt into two parts at random (binomial thinning).
+"""Counts of pairs split into two random parts (binomial thinning).
 
 The parts of counts that are Poisson are independent of each other, and each has the pairs' probabilities: one can be fitted and
 the other measured on.
@@ -13,37 +13,37 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ..passes import RowGroups
+from ..passes import Folds
 
 
 @dataclass(frozen=True)
-class DealtCounts:
+class FoldCounts:
     """Counts whose pairs are split at random into four groups when a part of them is needed.
 
     Attributes
     ----------
     counts : csr_array of shape (M, M)
-    dealt : RowGroups
+    folds : Folds
     symmetric : bool
         Whether the counts are C + C^T, with every pair twice.
     """
 
     counts: sparse.csr_array
-    dealt: RowGroups
+    folds: Folds
     symmetric: bool = True
 
     def of(self, groups: tuple[int, ...]) -> sparse.csr_array:
-        """Counts of the pairs in some groups."""
-        if groups == self.dealt.all:
+        """Return the counts of the pairs in some folds."""
+        if groups == self.folds.all:
             return self.counts
-        found = sum((self._groups[g] for g in groups[1:]), start=self._groups[groups[0]])
-        if not found.nnz:
-            raise LatentiaError("A part of the counts has no pairs: there are too few to be split.")
-        return found
+        total = sum((self._groups[g] for g in groups[1:]), start=self._groups[groups[0]])
+        if not total.nnz:
+            raise LatentiaError("Expected pairs in each part of the counts, found none: there are too few to split.")
+        return total
 
     @cached_property
     def _groups(self) -> list[sparse.csr_array]:
-        seed = self.dealt.seed
+        seed = self.folds.seed
         halves = split_counts(self.counts, self.symmetric, seed)
         return [part for i, half in enumerate(halves) for part in split_counts(half, self.symmetric, seed + 1 + i)]
 
@@ -51,7 +51,7 @@ class DealtCounts:
 def split_counts(
     counts: sparse.csr_array, symmetric: bool, random_state: int = 0, share: float = 0.5
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Two parts of the counts: every pair goes to the first with probability ``share`` (binomial thinning).
+    """Split counts into two parts: every pair goes to the first with probability ``share`` (binomial thinning).
 
     With ``symmetric`` the two entries of a pair go together, and a word with itself counts twice. Parts of a count beyond
     whole numbers go to either as one.
@@ -60,8 +60,10 @@ def split_counts(
     table = counts
     if symmetric:
         table = sparse.csr_array(sparse.triu(counts, k=1) + sparse.diags_array(counts.diagonal() / 2))
-    whole = np.floor(table.data)
-    first = rng.binomial(whole.astype(np.int64), share) + (table.data - whole) * (rng.random(table.nnz) < share)
+    whole_part = np.floor(table.data)
+    first = rng.binomial(whole_part.astype(np.int64), share) + (table.data - whole_part) * (
+        rng.random(table.nnz) < share
+    )
     parts = []
     for data in (first, table.data - first):
         part = sparse.csr_array(

@@ -32,8 +32,8 @@ def add_floats(first: Any, second: Any) -> Twofold:
 def multiply_floats(first: Any, second: Any) -> Twofold:
     """Multiply two floats without error."""
     product = first * second
-    wide, other = _SPLIT * first, _SPLIT * second
-    first_high, second_high = wide - (wide - first), other - (other - second)
+    wide_first, wide_second = _SPLIT * first, _SPLIT * second
+    first_high, second_high = wide_first - (wide_first - first), wide_second - (wide_second - second)
     first_low, second_low = first - first_high, second - second_high
     error = ((first_high * second_high - product) + (first_high * second_low + first_low * second_high)) + (
         first_low * second_low
@@ -67,25 +67,25 @@ def sum_of_rows(high: np.ndarray, low: np.ndarray) -> Twofold:
 
 def add_tables(first: Twofold, second: Twofold, sign: int = 1) -> Twofold:
     """Add tables of one shape, or take the second one away."""
-    high, low, other, other_low = (np.ascontiguousarray(part).ravel() for part in (*first, *second))
-    total, rest = _added(high, low, other, other_low, float(sign))
+    high, low, other_high, other_low = (np.ascontiguousarray(part).ravel() for part in (*first, *second))
+    total, rest = _add_arrays(high, low, other_high, other_low, float(sign))
     return total.reshape(first[0].shape), rest.reshape(first[0].shape)
 
 
 @njit(nogil=True, cache=True)
-def _added(high, low, other, other_low, sign):
+def _add_arrays(high, low, other_high, other_low, sign):
     total, rest = np.empty_like(high), np.empty_like(high)
     for i in range(len(high)):
-        total[i], rest[i] = add((high[i], low[i]), (sign * other[i], sign * other_low[i]))
+        total[i], rest[i] = add((high[i], low[i]), (sign * other_high[i], sign * other_low[i]))
     return total, rest
 
 
 @njit(nogil=True, cache=True)
-def add_outer(high, low, left, left_low, right, right_low):
+def add_outer(high, low, first, first_low, second, second_low):
     """Add the outer product of two vectors to a matrix (m, n) in place."""
-    for i in range(len(left)):
-        for j in range(len(right)):
-            product = multiply((left[i], left_low[i]), (right[j], right_low[j]))
+    for i in range(len(first)):
+        for j in range(len(second)):
+            product = multiply((first[i], first_low[i]), (second[j], second_low[j]))
             high[i, j], low[i, j] = add((high[i, j], low[i, j]), product)
 
 
@@ -107,9 +107,9 @@ def combine_rows(high, low, places, factors, factors_low):
 @njit(nogil=True, cache=True)
 def products_in_order(rows, matrix):
     """Rows (n, D) times a matrix (D, k), added up in the order of the columns, which matrix products of BLAS do not keep to."""
-    found = np.zeros((rows.shape[0], matrix.shape[1]))
+    products = np.zeros((rows.shape[0], matrix.shape[1]))
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             for k in range(matrix.shape[1]):
-                found[i, k] += rows[i, j] * matrix[j, k]
-    return found
+                products[i, k] += rows[i, j] * matrix[j, k]
+    return products

@@ -15,10 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from .._entries import LARGEST
-from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, Folds, accumulate
+from ..system.threads import Parallel
 from ..tensor import apply_to_modes
 from .products import CHUNK, add_cubes, mirror_cube
 
@@ -76,14 +76,14 @@ class _Columns:
         return ColumnMoments(0, np.zeros(1), np.zeros(1))
 
     def add(self, state: ColumnMoments, block: Block) -> ColumnMoments:
-        return merged_columns(state, column_sums(block[self.part]))
+        return merge_columns(state, column_sums(block[self.part]))
 
     def merge(self, first: ColumnMoments, second: ColumnMoments) -> ColumnMoments:
-        return merged_columns(first, second)
+        return merge_columns(first, second)
 
 
 def column_sums(table: Any) -> ColumnMoments:
-    """Of the rows of one table, not yet checked."""
+    """Return the moments of the columns of one table, not yet checked."""
     if not table.shape[0]:
         return ColumnMoments(0, np.zeros(1), np.zeros(1))
     with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
@@ -96,8 +96,8 @@ def column_sums(table: Any) -> ColumnMoments:
         return ColumnMoments(table.shape[0], mean, np.maximum(variance, 0))
 
 
-def merged_columns(first: ColumnMoments, second: ColumnMoments) -> ColumnMoments:
-    """Of the rows of both; numbers of rows may be those of each column."""
+def merge_columns(first: ColumnMoments, second: ColumnMoments) -> ColumnMoments:
+    """Merge column moments of two sets of rows; numbers of rows may differ by column."""
     n = first.n + second.n
     if not np.any(n):
         return first
@@ -109,39 +109,39 @@ def merged_columns(first: ColumnMoments, second: ColumnMoments) -> ColumnMoments
 
 
 def column_moments(blocks: Blocks, part: int = 0, **options: Any) -> ColumnMoments:
-    """Means and variances of the columns of one part: one pass. Options are those of `accumulate`."""
-    return checked_columns(accumulate(blocks, _Columns(part), **options))
+    """Return means and variances of the columns of one part: one pass. Options are those of `accumulate`."""
+    return check_columns(accumulate(blocks, _Columns(part), **options))
 
 
 def all_column_moments(blocks: Blocks, **options: Any) -> list[ColumnMoments]:
-    """The same for all parts: one pass."""
-    found = accumulate(blocks, [_Columns(part) for part in range(len(blocks.shapes))], **options)
-    return [checked_columns(columns, f"View {part + 1}") for part, columns in enumerate(found)]
+    """Return means and variances of the columns of all parts: one pass."""
+    results = accumulate(blocks, [_Columns(part) for part in range(len(blocks.shapes))], **options)
+    return [check_columns(columns, f"View {part + 1}") for part, columns in enumerate(results)]
 
 
-def checked_columns(columns: ColumnMoments, what: str = "Input") -> ColumnMoments:
+def check_columns(columns: ColumnMoments, source: str = "Input") -> ColumnMoments:
     """Raise for a column with NaN, infinity or numbers out of range; variances within rounding of zero become zero."""
     finite = np.isfinite(columns.variance) & np.isfinite(columns.mean)
     large = ~(np.abs(columns.mean) <= LARGEST) | ~(columns.variance <= LARGEST**2)
     if not finite.all():
         raise LatentiaError(
-            f"{what} contains NaN or infinity, or squares that are (the first in column {int(np.argmin(finite))}): drop "
-            "or impute these entries, or divide the column by its size."
+            f"{source} contains NaN or infinity, or its squares do (the first in column {int(np.argmin(finite))}). Drop "
+            "or impute these entries, or rescale the column."
         )
     rounding = (16 * np.finfo(float).eps * columns.mean) ** 2
     variance = np.where(columns.variance > rounding, columns.variance, 0.0)
     small = (variance < LARGEST**-2) & ((variance > 0) | (np.abs(columns.mean) < LARGEST**-2) & (columns.mean != 0))
-    wrong = large | small  # Squares of small numbers vanish: their column would look constant.
-    if wrong.any():
-        at = int(np.argmax(wrong))
+    is_wrong = large | small  # Squares of small numbers vanish: their column would look constant.
+    if is_wrong.any():
+        column = int(np.argmax(is_wrong))
         raise LatentiaError(
-            f"{what} has numbers in column {at} whose powers are out of range: its mean is {columns.mean[at]:.1g} and its "
-            f"standard deviation {np.sqrt(variance[at]):.1g}. Divide the column by its size."
+            f"{source} has numbers in column {column} whose powers are out of range: mean {columns.mean[column]:.1g}, standard "
+            f"deviation {np.sqrt(variance[column]):.1g}. Rescale the column."
         )
     return ColumnMoments(columns.n, columns.mean, variance)
 
 
-class _CentredGram:
+class _GramAboutCentre:
     """In-place statistic: sum over rows of (x - c) (x - c)^T B."""
 
     def __init__(self, center: np.ndarray, basis: np.ndarray, part: int) -> None:
@@ -167,7 +167,7 @@ def principal_coordinates(
     random_state: int = 0,
     **options: Any,
 ) -> tuple[Coordinates, int]:
-    """Coordinates near the leading principal subspace of the columns, and the number of passes that took.
+    """Compute coordinates near the leading principal subspace of the columns, and return the number of passes.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def principal_coordinates(
     start = np.random.default_rng(random_state).standard_normal((width, n_columns))
 
     def apply(basis: np.ndarray) -> np.ndarray:
-        return column * accumulate(blocks, _CentredGram(center, column * basis, part), **options)
+        return column * accumulate(blocks, _GramAboutCentre(center, column * basis, part), **options)
 
     return Coordinates(center, column * subspace_iteration(apply, start, n_passes)), n_passes
 
@@ -222,21 +222,21 @@ class VectorMoments:
     Parameters
     ----------
     coordinates : Coordinates
-    dealt : RowGroups
+    folds : Folds
         Groups of rows, with sums each.
     """
 
-    def __init__(self, coordinates: Coordinates, dealt: RowGroups) -> None:
-        self.coordinates, self.dealt = coordinates, dealt
+    def __init__(self, coordinates: Coordinates, folds: Folds) -> None:
+        self.coordinates, self.folds = coordinates, folds
 
     def zero(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        size, g = self.coordinates.size, self.dealt.n
+        size, g = self.coordinates.size, self.folds.n
         return np.zeros((g, size, size, size)), np.zeros((g, size)), np.zeros((g, len(self.coordinates.center), size))
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         cubes, energy, sketch = state
-        groups = self.dealt.of(block.rows)
-        for g in self.dealt.all:
+        groups = self.folds.of(block.rows)
+        for g in self.folds.all:
             table = block[0][np.flatnonzero(groups == g)]
             for a in range(0, table.shape[0], 4 * CHUNK):
                 piece = table[a : a + 4 * CHUNK]
@@ -247,13 +247,13 @@ class VectorMoments:
         return state
 
     def of(self, state: Any, groups: tuple[int, ...]) -> VectorSums:
-        """Moments of the rows of some groups, from the summed state."""
-        chosen = list(groups)
-        cube, energy, sketch = (part[chosen].sum(axis=0) for part in state)
+        """Return the moments of the rows of some folds, from the summed state."""
+        selected = list(groups)
+        cube, energy, sketch = (part[selected].sum(axis=0) for part in state)
         cube = mirror_cube(cube)
         n = float(cube[-1, -1, -1])
         if n < 1:
-            raise LatentiaError("A part of the data has no rows: there are too few to be split.")
+            raise LatentiaError("Expected rows in each part of the data, found none: there are too few to split.")
         cube, energy, sketch = cube / n, energy / n, sketch / n
         shift = sketch[:, -1]  # mean of x - c
         move = np.eye(len(cube))
@@ -266,7 +266,7 @@ class VectorMoments:
 
 
 def squared_distances(table: Any, center: np.ndarray) -> np.ndarray:
-    """|x - c|^2 of every row, shape (n,)."""
+    """Return |x - c|^2 of every row, shape (n,)."""
     if sparse.issparse(table):
         numbers = table.astype(np.float64, copy=False)
         squares = np.asarray(numbers.multiply(numbers).sum(axis=1)).ravel()
@@ -276,12 +276,12 @@ def squared_distances(table: Any, center: np.ndarray) -> np.ndarray:
 
 
 def centred_product(table: Any, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """sum_n (x_n - c) y_n^T, shape (D, k), for rows y of shape (n, k)."""
+    """Return sum_n (x_n - c) y_n^T, shape (D, k), for rows y of shape (n, k)."""
     if sparse.issparse(table):
         return table.T @ rows - np.outer(center, rows.sum(axis=0))
     return (table - center).T @ rows
 
 
 def dense_table(table: Any) -> np.ndarray:
-    """A table of floats without gaps, of one that may be sparse."""
+    """Convert a table, possibly sparse, to a contiguous array of floats."""
     return np.ascontiguousarray(table.toarray() if sparse.issparse(table) else table, np.float64)

@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..linalg import polar_factor, whiten
 from ..passes import Block
+from ..system.threads import Parallel
 from ..tensor import MomentNoise
-from ..tensor.operators import symmetrised, tensor_norm
+from ..tensor.operators import symmetrise_modes, tensor_norm
 from .products import CHUNK, add_triples
 from .vectors import Coordinates
 
@@ -137,12 +137,12 @@ class ViewMoments:
                 state["square", a, b][g] += _squares(tables[a], self.coordinates[a].center, y[b])
 
     def of(self, state: dict[Any, np.ndarray], groups: tuple[int, ...]) -> ViewSums:
-        """Moments over the rows of some groups, from the summed state."""
-        chosen = list(groups)
-        n = float(state["n"][chosen].sum())
+        """Return the moments over the rows of some folds, from the summed state."""
+        selected = list(groups)
+        n = float(state["n"][selected].sum())
         if n < 1:
-            raise LatentiaError("A part of the data has no rows: there are too few to be split.")
-        mean = {key: value[chosen].sum(axis=0) / max(n, 1.0) for key, value in state.items()}
+            raise LatentiaError("Expected rows in each part of the data, found none: there are too few to split.")
+        mean = {key: value[selected].sum(axis=0) / max(n, 1.0) for key, value in state.items()}
         pairs = {(a, b): mean["pair", a, b] for a, b in _PAIRS}
         pairs |= {(b, a): pair.T for (a, b), pair in pairs.items()} | {(a, a): mean["pair", a, a] for a in range(3)}
         sketches = {(a, b): mean["sketch", a, b] for a, b in self.sketched}
@@ -178,17 +178,17 @@ class CommonFrame:
     asymmetry: float
 
     def mean_given(self, moments: dict[tuple[int, int], np.ndarray], a: int, vectors: np.ndarray) -> np.ndarray:
-        """E[f(x_a) | k] for all components, shape (K, D), from E[f(x_a) y_b^T] and the orthonormal rows v_k.
+        """Return E[f(x_a) | k] for all components, shape (K, D), from E[f(x_a) y_b^T] and the orthonormal rows v_k.
 
         For each other view b a row weighs v_k . N_b^T y_b, and the weights are scaled to sum one; both answers are
         averaged.
         """
-        others = [b for b in range(3) if b != a]
-        found = [moments[a, b] @ (self.maps[b] @ vectors.T) / self._roots(vectors)[b] for b in others]
-        return np.mean(found, axis=0).T
+        other_views = [b for b in range(3) if b != a]
+        estimates = [moments[a, b] @ (self.maps[b] @ vectors.T) / self._roots(vectors)[b] for b in other_views]
+        return np.mean(estimates, axis=0).T
 
     def weights(self, vectors: np.ndarray) -> np.ndarray:
-        """Weights of the components, shape (K,): v_k . E[N_a^T y_a] is their root."""
+        """Return the weights of the components, shape (K,): v_k . E[N_a^T y_a] is their root."""
         weights = self._roots(vectors).mean(axis=0) ** 2
         return weights / weights.sum()
 
@@ -198,63 +198,63 @@ class CommonFrame:
 
 
 def frame_noise(frame: CommonFrame, first: ViewSums, second: ViewSums) -> MomentNoise:
-    """Noise of the pairs of views and of the tensor in the common frame, from two halves of the data."""
+    """Estimate the noise of pairs of views and of the tensor in the common frame, from two halves of the data."""
     noises = {pair: (first.pairs[pair] - second.pairs[pair]) / 2 for pair in _PAIRS}
     pairs = [frame.maps[a].T @ noise @ frame.maps[b] for (a, b), noise in noises.items()]
     scaled = [frame.scalings[a].T @ noise @ frame.scalings[b] for (a, b), noise in noises.items()]
     third = np.einsum("abc,ai,bj,ck->ijk", (first.third - second.third) / 2, *frame.maps, optimize=True)
     whitening, spectrum = (max(float(np.linalg.norm(noise, 2)) for noise in noisy) for noisy in (pairs, scaled))
-    return MomentNoise(whitening, tensor_norm(symmetrised(third)), spectrum)
+    return MomentNoise(whitening, tensor_norm(symmetrise_modes(third)), spectrum)
 
 
 def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
     """Symmetrise the moments of three views for ``n_components``."""
     scalings = [_inverse_root(m.pairs[a, a], m.n) for a in range(3)]
-    leading, small = _leading_directions(m, scalings, n_components)
+    leading, reduced = _leading_directions(m, scalings, n_components)
     whitenings, k = [], n_components
     for a in range(3):
         b, c = (view for view in range(3) if view != a)
         # Both orders of the other views estimate the same matrix.
-        shared = small[a, b] @ np.linalg.solve(small[c, b], small[c, a])
+        shared = reduced[a, b] @ np.linalg.solve(reduced[c, b], reduced[c, a])
         whitenings.append(whiten((shared + shared.T) / 2, k, f"moment that view {a + 1} shares with the others").matrix)
     blocks = [[np.eye(k) for _ in range(3)] for _ in range(3)]
-    for a, b in small:
-        blocks[a][b] = polar_factor(whitenings[a].T @ small[a, b] @ whitenings[b])
+    for a, b in reduced:
+        blocks[a][b] = polar_factor(whitenings[a].T @ reduced[a, b] @ whitenings[b])
     joint = np.linalg.eigh(np.block(blocks))[1][:, -k:]
     rotations = [polar_factor(joint[a * k : (a + 1) * k]) for a in range(3)]
     maps = [leading[a] @ whitenings[a] @ rotations[a] for a in range(3)]
     raw = np.einsum("abc,ai,bj,ck->ijk", m.third, *maps, optimize=True)
-    tensor = symmetrised(raw)
+    tensor = symmetrise_modes(raw)
     firsts = np.array([m.firsts[a] @ maps[a] for a in range(3)])
     spectra = [np.linalg.svd(scalings[a].T @ m.pairs[a, b] @ scalings[b], compute_uv=False) for a, b in _PAIRS]
     asymmetry = max(float(np.linalg.norm(raw.transpose(p) - tensor)) for p in permutations(range(3)))
-    least = min(spectra, key=lambda s: s[k - 1])
-    return CommonFrame(maps, tensor, firsts, least, scalings, asymmetry / max(float(np.linalg.norm(tensor)), 1e-300))
+    weakest = min(spectra, key=lambda s: s[k - 1])
+    return CommonFrame(maps, tensor, firsts, weakest, scalings, asymmetry / max(float(np.linalg.norm(tensor)), 1e-300))
 
 
 def _leading_directions(
     m: ViewSums, scalings: list[np.ndarray], n_components: int
 ) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray]]:
-    """Maps of each view to the K directions in which all three views agree, and the moments between them."""
+    """Return the maps of each view to the K directions that all views share, and the moments between them."""
     scaled = {(a, b): scalings[a].T @ m.pairs[a, b] @ scalings[b] for a in range(3) for b in range(3) if a != b}
     # Once around the views: what only two of them share, such as fixed phrases of neighbours, drops out.
-    around = scaled[1, 0] @ scaled[0, 2] @ scaled[2, 1]
-    values, vectors = np.linalg.eigh((around + around.T) / 2)
+    cycle = scaled[1, 0] @ scaled[0, 2] @ scaled[2, 1]
+    values, vectors = np.linalg.eigh((cycle + cycle.T) / 2)
     middle = vectors[:, ::-1][:, :n_components]
     definite = int((values > 1e-12 * values[-1]).sum())
     if definite < n_components:  # what there is by size
-        left, singular, _ = np.linalg.svd(around)
+        left_vectors, singular, _ = np.linalg.svd(cycle)
         rank = int((singular > 1e-12 * singular[0]).sum())
         if rank < n_components:
             raise LatentiaError(
                 f"singular value {rank + 1} of what the three views have in common is zero: this data supports at most {rank} "
                 "components.", at_most=rank, parameter="n_components", value=n_components,
             )  # fmt: skip
-        middle = left[:, :n_components]
+        middle = left_vectors[:, :n_components]
     directions = [middle if a == 1 else np.linalg.qr(scaled[a, 1] @ middle)[0] for a in range(3)]
     leading = [scaling @ basis for scaling, basis in zip(scalings, directions, strict=True)]
-    small = {(a, b): leading[a].T @ m.pairs[a, b] @ leading[b] for a, b in scaled}
-    for (a, b), pair in small.items():
+    reduced = {(a, b): leading[a].T @ m.pairs[a, b] @ leading[b] for a, b in scaled}
+    for (a, b), pair in reduced.items():
         singular = np.linalg.svd(pair, compute_uv=False)
         if singular[-1] <= 1e-9 * singular[0]:
             rank = int((singular > 1e-9 * singular[0]).sum())
@@ -263,20 +263,20 @@ def _leading_directions(
                 f"{singular[0]:.3g}): this data supports at most {rank} components.",
                 at_most=rank, parameter="n_components", value=n_components,
             )  # fmt: skip
-    return leading, small
+    return leading, reduced
 
 
 def _inverse_root(moment: np.ndarray, n: int) -> np.ndarray:
     """M^-1/2 of a second moment (d, d), with a ridge of d / n of the mean eigenvalue; without directions of no spread."""
     values, vectors = np.linalg.eigh(moment)
-    seen = values > 1e-9 * values[-1]
+    is_observed = values > 1e-9 * values[-1]
     ridge = len(values) / max(n, 1) * values.mean()
-    return vectors[:, seen] / np.sqrt(values[seen] + ridge)
+    return vectors[:, is_observed] / np.sqrt(values[is_observed] + ridge)
 
 
 def _squares(table: Any, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """sum_n (x_n - c)^2 y_n^T, entry by entry, shape (D, k)."""
     if not sparse.issparse(table):
         return ((table - center) ** 2).T @ rows
-    cross, ones = table.T @ rows, rows.sum(axis=0)
-    return table.multiply(table).T @ rows - 2 * center[:, None] * cross + np.outer(center**2, ones)
+    cross, row_sums = table.T @ rows, rows.sum(axis=0)
+    return table.multiply(table).T @ rows - 2 * center[:, None] * cross + np.outer(center**2, row_sums)

@@ -1,4 +1,4 @@
-"""Sums over rows of many columns: moments in the coordinates of a frame, and what tells whether new rows lie outside of it.
+"""Sums over rows of many columns: moments in the coordinates of a frame, and a test for new rows outside of it.
 
 Moments of D columns take D^3 or D^4 numbers. Of wide tables they are kept in few coordinates y = B^T (x - c), the leading
 principal directions of half of the first rows, which stay as they are: the frame. Beside them sums over all rows of
@@ -27,11 +27,11 @@ import numpy as np
 
 from .. import _fields as of
 from ..exceptions import LatentiaError
-from ..passes import Blocks, RowGroups, accumulate
+from ..passes import Blocks, Folds, accumulate
 from . import twofold
 from .additive import WIDEST
 from .framed import FramedSums
-from .frames import FIRST, FIRST_HALF, BesideMoments, Frame
+from .frames import FIRST, FIRST_HALF, Frame, FrameMoments
 from .span import ColumnSpan, span_of_moments
 from .vectors import (
     ColumnMoments,
@@ -40,16 +40,16 @@ from .vectors import (
     principal_coordinates,
 )
 
-_IN_TWO = ("sketch", "energy", "squares", "products")  # sums that are kept in twice the precision
-_ROWS_A_DIRECTION = 4  # of the first rows, at least
-_LOOKED_AT = 12  # leading directions outside of the frame
-_LEAST_RISE, _DEVIATIONS = 0.1, 4.0  # of a variance, that is let pass, or so many of its standard deviations
+_TWOFOLD_SUMS = ("sketch", "energy", "squares", "products")  # sums kept in twice the precision
+_MIN_ROWS_PER_DIRECTION = 4  # smallest number of first rows per direction
+_N_DIRECTIONS = 12  # number of leading directions outside of the frame that are tested
+_MIN_RISE, _MIN_DEVIATIONS = 0.1, 4.0  # tolerated relative rise of a variance, and the same in standard deviations
 _ROUNDING = 1e-9  # of all variance
 _GAUSSIAN = 3.0  # kurtosis
 
 
 class Outside(NamedTuple):
-    """How later rows vary outside of a frame, beside the first rows.
+    """Variance of later rows outside of a frame, compared with the first rows.
 
     Attributes
     ----------
@@ -106,23 +106,23 @@ class WideSums:
     copies: Annotated[np.ndarray, of.Field("*", ("int64",), 0)]
 
     @classmethod
-    def of_blocks(
-        cls, blocks: Blocks, order: int, dealt: RowGroups, n_directions: int, like: Self | None = None, **options: Any
+    def from_blocks(
+        cls, blocks: Blocks, order: int, folds: Folds, n_directions: int, like: Self | None = None, **options: Any
     ) -> Self:
-        """Of the rows of the first part, in the frame of others where these are given: two passes, or seven."""
-        frame = _frame_of(blocks, dealt, n_directions, options) if like is None else like.frame
+        """Sum the rows of the first part, in the frame of ``like`` if given: two passes, or seven."""
+        frame = _choose_frame(blocks, folds, n_directions, options) if like is None else like.frame
         mapped = blocks.map(lambda block: [frame.places(block[0])[:, :-1]], [(blocks.n_rows, frame.basis.shape[1])])
-        inside = FramedSums.of_blocks(mapped, order, dealt, None if like is None else like.inside, np.inf, **options)
-        statistic = BesideMoments(frame, dealt, None if like is None else like.members)
+        inside = FramedSums.from_blocks(mapped, order, folds, None if like is None else like.inside, np.inf, **options)
+        statistic = FrameMoments(frame, folds, None if like is None else like.members)
         beside, rows, kinds = accumulate(blocks, statistic, **options)
         frame.check_reach(rows := np.vstack(rows))
         rest = statistic.add_far(beside, rows, np.vstack(kinds))
-        leaders = np.empty(0, np.int64) if dealt.leaders is None else dealt.leaders
+        leaders = np.empty(0, np.int64) if folds.leaders is None else folds.leaders
         members, copies = np.unique(leaders, return_counts=True)
-        known = np.ones(len(members), bool) if like is None else np.isin(members, like.members)
+        is_known = np.ones(len(members), bool) if like is None else np.isin(members, like.members)
         return cls(
-            frame=frame, inside=inside, **beside._asdict(), rest={name: getattr(rest, name) for name in _IN_TWO},
-            members=members[known], copies=copies[known],
+            frame=frame, inside=inside, **beside._asdict(), rest={name: getattr(rest, name) for name in _TWOFOLD_SUMS},
+            members=members[is_known], copies=copies[is_known],
         )  # fmt: skip
 
     @property
@@ -135,10 +135,10 @@ class WideSums:
             self.frame.basis,
             self.members,
             self.copies,
-            *(getattr(self, name) for name in _IN_TWO),
+            *(getattr(self, name) for name in _TWOFOLD_SUMS),
             *self.rest.values(),
         )
-        return self.inside.n_bytes + sum(one.nbytes for one in arrays)
+        return self.inside.n_bytes + sum(array.nbytes for array in arrays)
 
     @property
     def columns(self) -> ColumnMoments:
@@ -156,7 +156,7 @@ class WideSums:
         return span_of_moments(columns.mean, np.diag(columns.variance))
 
     def select(self, columns: np.ndarray) -> Self:
-        """Of some of the columns alone, with others that are constant, to read moments off."""
+        """Return the sums of some columns, besides constant ones, to read moments off."""
         frame = replace(self.frame, center=self.frame.center[columns], basis=self.frame.basis[columns])
         return replace(self, frame=frame, sketch=self.sketch[:, columns], squares=self.squares[columns])
 
@@ -166,16 +166,16 @@ class WideSums:
         basis = self.frame.basis @ self.inside.principal(n_columns, 1.0).basis
         return Coordinates(self.columns.mean, basis)
 
-    def within(self, coordinates: Coordinates) -> np.ndarray:
+    def to_coordinates(self, coordinates: Coordinates) -> np.ndarray:
         """The sums of moments in other coordinates (C^T (x - m), 1), whose basis C lies in the frame."""
         frame = self.frame.basis
         center = frame.T @ (coordinates.center - self.frame.center)
-        return self.inside.within(Coordinates(center, frame.T @ coordinates.basis))
+        return self.inside.to_coordinates(Coordinates(center, frame.T @ coordinates.basis))
 
     def vectors(self, n_columns: int) -> tuple[Coordinates, tuple[np.ndarray, ...]]:
         """Coordinates, and sums as `VectorMoments` has them."""
         self._check_directions(n_columns)
-        return self.frame.coordinates, (self.within(self.frame.coordinates), self.energy, self.sketch)
+        return self.frame.coordinates, (self.to_coordinates(self.frame.coordinates), self.energy, self.sketch)
 
     def _check_directions(self, needed: int) -> None:
         if needed > self.frame.basis.shape[1]:
@@ -185,106 +185,111 @@ class WideSums:
             )
 
     def lift(self, coordinates: Coordinates) -> np.ndarray:
-        """From principal coordinates back to all columns, by least squares over the rows: (D, b)."""
+        """Map principal coordinates back to all columns, by least squares over the rows: (D, b)."""
         frame, n = self.frame.basis, self.n_rows
         second, mean = self.sketch.sum(axis=0) / n, self.columns.mean - self.frame.center
         covariance = self.inside.covariance
-        left = second[:, :-1] - np.outer(mean, mean @ frame) - frame @ covariance
-        return (frame + left @ np.linalg.pinv(covariance, _ROUNDING, hermitian=True)) @ (frame.T @ coordinates.basis)
+        residual = second[:, :-1] - np.outer(mean, mean @ frame) - frame @ covariance
+        return (frame + residual @ np.linalg.pinv(covariance, _ROUNDING, hermitian=True)) @ (
+            frame.T @ coordinates.basis
+        )
 
-    def plus(self, other: Self, sign: int = 1) -> Self:
-        if not self.frame.is_that_of(other.frame):
+    def plus(self, added: Self, sign: int = 1) -> Self:
+        if not self.frame.is_that_of(added.frame):
             raise LatentiaError(
                 "The models keep moments in different frames, the directions of the first rows of each. Begin with one: load "
                 "the same saved model of some first rows at every site, add the site's rows, merge, and forget the first rows "
                 "for each site but one."
             )
         rest: dict[str, np.ndarray] = {}
-        added: dict[str, Any] = {}
-        for name in _IN_TWO:
-            added[name], rest[name] = twofold.add_tables(
-                (getattr(self, name), self.rest[name]), (getattr(other, name), other.rest[name]), sign
+        updates: dict[str, Any] = {}
+        for name in _TWOFOLD_SUMS:
+            updates[name], rest[name] = twofold.add_tables(
+                (getattr(self, name), self.rest[name]), (getattr(added, name), added.rest[name]), sign
             )
-        members, places = np.unique(np.append(self.members, other.members), return_inverse=True)
-        copies = np.bincount(places, np.append(self.copies, sign * other.copies), len(members)).astype(np.int64)
+        members, places = np.unique(np.append(self.members, added.members), return_inverse=True)
+        copies = np.bincount(places, np.append(self.copies, sign * added.copies), len(members)).astype(np.int64)
         if (copies < 0).any():
-            raise LatentiaError("Rows are to be forgotten that are not all among those of the model.")
-        fourth = np.maximum(self.fourth + sign * other.fourth, 0.0)
-        there = copies > 0
-        added |= {"rest": rest, "members": members[there], "copies": copies[there]}
-        return replace(self, inside=self.inside.plus(other.inside, sign), fourth=fourth, **added)
+            raise LatentiaError("Some of these rows were never added to the model.")
+        fourth = np.maximum(self.fourth + sign * added.fourth, 0.0)
+        is_present = copies > 0
+        updates |= {"rest": rest, "members": members[is_present], "copies": copies[is_present]}
+        return replace(self, inside=self.inside.plus(added.inside, sign), fourth=fourth, **updates)
 
     def outside(self) -> Outside | None:
-        """The variance of later rows outside of the frame; None where there are too few.
+        """Measure the variance of later rows outside of the frame; return None for too few rows.
 
-        Directions are those in which one half of the later rows varies most; how much the other half does is compared with the
-        first rows. Of both ways the lesser one counts.
+        One half of the later rows chooses the directions of largest variance; the other half is compared with the first rows in
+        them. The smaller result of both ways counts.
         """
         b, first = self.frame.basis.shape[1], self.products[FIRST]
         halves = [(half, float(half[-1, -1])) for half in self.products[:FIRST]]
         if min(first[-1, -1], *(n for _, n in halves)) <= 2 * (b + 1):
             return None
-        total, found = _spread(first), []
-        for (one, _), (other, n) in (halves, halves[::-1]):
-            directions = np.linalg.eigh(_given(one, b))[1][:, -_LOOKED_AT:]
+        total, rises = _spread(first), []
+        for (first_half, _), (second_half, n) in (halves, halves[::-1]):
+            directions = np.linalg.eigh(_conditional_covariance(first_half, b))[1][:, -_N_DIRECTIONS:]
             before, after = (
-                np.einsum("ij,ik,kj->j", directions, _given(part, b), directions) for part in (first, other)
+                np.einsum("ij,ik,kj->j", directions, _conditional_covariance(part, b), directions)
+                for part in (first, second_half)
             )
             before += _ROUNDING * total
             noise = np.sqrt((self._kurtosis(directions, before) - 1) * (1 / first[-1, -1] + 1 / n))
-            rise, limit = after / before - 1, np.maximum(_LEAST_RISE, _DEVIATIONS * noise)
+            rise, limit = after / before - 1, np.maximum(_MIN_RISE, _MIN_DEVIATIONS * noise)
             at = int(np.argmax(rise / limit))
-            found.append((rise[at] / limit[at], float(rise[at]), float(limit[at])))
-        _, rise, limit = min(found)
+            rises.append((rise[at] / limit[at], float(rise[at]), float(limit[at])))
+        _, rise, limit = min(rises)
         later = self.products[:FIRST].sum(axis=0)
-        before, after = (float(np.trace(_given(part, b))) / max(_spread(part), of.LEAST) for part in (first, later))
+        before, after = (
+            float(np.trace(_conditional_covariance(part, b))) / max(_spread(part), of.MIN_MAGNITUDE)
+            for part in (first, later)
+        )
         return Outside(round(float(later[-1, -1])), (before, after), rise, limit)
 
     def _kurtosis(self, directions: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """Of the first rows along directions, as of independent columns: that of most of them, and what single ones add."""
+        """Return the kurtosis of the first rows along directions, as for independent columns."""
         first = self.products[FIRST]
         n = first[-1, -1]
         second, fourth = np.diag(first)[: len(directions)] / n, self.fourth / n
-        usual = (
+        typical = (
             max(_GAUSSIAN, float(np.median(fourth[second > 0] / second[second > 0] ** 2)))
             if second.any()
             else _GAUSSIAN
         )
-        more = (fourth - usual * second**2) @ directions**4
-        return usual + np.maximum(more, 0.0) / np.maximum(variance, of.LEAST) ** 2
+        excess = (fourth - typical * second**2) @ directions**4
+        return typical + np.maximum(excess, 0.0) / np.maximum(variance, of.MIN_MAGNITUDE) ** 2
 
 
-def _frame_of(blocks: Blocks, dealt: RowGroups, n_directions: int, options: dict[str, Any]) -> Frame:
-    """The leading principal directions of half of the rows."""
+def _choose_frame(blocks: Blocks, folds: Folds, n_directions: int, options: dict[str, Any]) -> Frame:
+    """Choose the leading principal directions of half of the rows as frame."""
     if n_directions > WIDEST:
         raise LatentiaError(
-            f"The rows have {blocks.shapes[0][1]} columns, and {n_directions} directions of them are needed for that many "
-            f"components: moments are kept of at most {WIDEST}. Ask for {n_directions - WIDEST} components fewer, or fit "
-            "without keep_moments."
+            f"The rows have {blocks.shapes[0][1]} columns, and that many components need {n_directions} directions; expected "
+            f"at most {WIDEST} for kept moments. Ask for {n_directions - WIDEST} components fewer, or fit without keep_moments."
         )
-    half, needed = blocks.group(FIRST_HALF, dealt), _ROWS_A_DIRECTION * n_directions
-    if half.n_rows < needed // 2:
+    half, n_needed = blocks.group(FIRST_HALF, folds), _MIN_ROWS_PER_DIRECTION * n_directions
+    if half.n_rows < n_needed // 2:
         raise LatentiaError(
-            f"The first batch has {blocks.n_rows} rows, from which the {n_directions} directions are chosen in which moments "
-            f"of wide tables are kept: begin with a batch of {needed} different rows at least."
+            f"The first batch has {blocks.n_rows} rows, too few to choose {n_directions} directions for moments of a wide "
+            f"table; expected at least {n_needed} different rows."
         )
     columns = column_moments(blocks, **options)
     coordinates, _ = principal_coordinates(half, n_directions, columns.mean, slack=1.0, **options)
     return Frame(columns.mean, np.ascontiguousarray(coordinates.basis), float(columns.variance.sum()))
 
 
-def _centred(products: np.ndarray) -> np.ndarray:
-    """Sums of products of (s, y) about their mean."""
+def _sums_about_mean(products: np.ndarray) -> np.ndarray:
+    """Return sums of products of (s, y) about their mean."""
     return np.asarray(products[:-1, :-1] - np.outer(products[-1, :-1], products[-1, :-1]) / products[-1, -1])
 
 
 def _spread(products: np.ndarray) -> float:
-    """Variance of the rows, in all columns."""
-    return float(np.trace(_centred(products))) / (products[-1, -1] - 1)
+    """Return the variance of the rows, in all columns."""
+    return float(np.trace(_sums_about_mean(products))) / (products[-1, -1] - 1)
 
 
-def _given(products: np.ndarray, b: int) -> np.ndarray:
-    """Covariance of s given y, (q, q)."""
-    about = _centred(products)
+def _conditional_covariance(products: np.ndarray, b: int) -> np.ndarray:
+    """Return the covariance of s given y, (q, q)."""
+    about = _sums_about_mean(products)
     ss, sy, yy = about[:-b, :-b], about[:-b, -b:], about[-b:, -b:]
     return np.asarray((ss - sy @ np.linalg.pinv(yy, _ROUNDING, hermitian=True) @ sy.T) / (products[-1, -1] - b - 1))

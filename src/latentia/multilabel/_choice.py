@@ -1,7 +1,7 @@
-"""Which head: those that the data's size allows, compared on a fifth of the rows, and fitted to all of them.
+"""Choice of the head: heads that the size of the data allows are compared on a fifth of the rows; the best is fitted to all.
 
-Everything here has the rows in memory. Work and memory are bounded before anything is read, by sizes that the first pass has
-counted; beyond the bounds the moment head is the one there is, and costs no pass more.
+The rows are in memory here. Work and memory are bounded in advance, by sizes that the first pass has counted; beyond the bounds
+the moment head is used, which needs no further pass.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
-from ..passes import Block, Blocks, Plan, deal, sample_rows
-from ._calibration import Calibration, calibrated
+from ..passes import Block, Blocks, Plan, assign_folds, sample_rows
+from ..system.threads import Parallel
+from ._calibration import Calibration, fit_calibration
 from ._full import SHARES, STRENGTHS, LogisticHeads, Rows, full_ridge, moment_head
 from ._head import LinearHead
-from ._held_out import HeldOut, held_out, precision_of
+from ._held_out import Assessment, assess, precision_of
 from ._naive_bayes import naive_bayes
-from .moments import LabelledSums
+from .moments import DocumentCounts
 
-_PARTS = 5  # of the rows, one of which is held out
-_FEWEST = 50  # rows, with fewer of which nothing is compared
-_MOST_ENTRIES = 1 << 25  # of the features, in memory
-_MOST_SCORES = 1 << 27  # rows x labels
-_MOST_COEFFICIENTS = 1 << 24
-_SPARSE_WORK, _DENSE_WORK = 4e9, 4e10  # flops of a step
-_MOST_EQUATIONS = 1000  # of ridge regression on all words, where it is one head of several
-_HELD_SCORES = 1 << 24
+_N_FOLDS = 5  # folds of the rows, one of which is held out
+_MIN_ROWS = 50  # with fewer rows heads are not compared
+_MAX_ENTRIES = 1 << 25  # entries of the features in memory
+_MAX_SCORES = 1 << 27  # rows times labels of a comparison
+_MAX_COEFFICIENTS = 1 << 24  # words times labels of a head on all words
+_MAX_SPARSE_FLOPS, _MAX_DENSE_FLOPS = 4e9, 4e10  # flops of a step of logistic regression, on words and in directions
+_MAX_EQUATIONS = 1000  # size of ridge regression on all words, if it is one of several heads
+_MAX_HELD_OUT_SCORES = 1 << 24  # rows times labels that a head is judged on
 
 
 @dataclass(frozen=True)
 class Heads:
-    """Heads that are compared.
+    """Kinds of heads to compare.
 
     Attributes
     ----------
@@ -48,29 +48,29 @@ class Heads:
 
 
 class Chosen(NamedTuple):
-    """A head, what rows that had no part in their scores say of it, its probabilities, and how it was found."""
+    """The chosen head, its assessment on held-out rows, its probabilities, and a text on the comparison."""
 
     head: LinearHead
-    held: HeldOut | None
+    assessment: Assessment | None
     calibration: Calibration
     text: str
 
 
-def allowed_heads(head: str, seen: LabelledSums, n_components: int) -> Heads | None:
-    """Heads to compare in memory; None where the moment head alone is to be fitted in the passes."""
-    n, d, n_labels = seen.n_rows, len(seen.document_frequency), len(seen.label_counts)
-    entries = float(seen.powers[0])
-    words = d * n_labels <= _MOST_COEFFICIENTS
+def choose_kinds(head: str, counts: DocumentCounts, n_components: int) -> Heads | None:
+    """Return the kinds of heads to compare in memory; None for the moment head alone, fitted in the passes."""
+    n, d, n_labels = counts.n_rows, len(counts.document_frequency), len(counts.label_counts)
+    entries = float(counts.powers[0])
+    fits_words = d * n_labels <= _MAX_COEFFICIENTS
     if head == "full":
         return Heads(("full",))
     if head == "logistic":
-        return Heads(("logistic",), directions=not words)
-    if head != "auto" or n < _FEWEST or entries > _MOST_ENTRIES or n * n_labels > _MOST_SCORES:
+        return Heads(("logistic",), directions=not fits_words)
+    if head != "auto" or n < _MIN_ROWS or entries > _MAX_ENTRIES or n * n_labels > _MAX_SCORES:
         return None
-    full = ("full",) if words and min(n, d) <= _MOST_EQUATIONS else ()
-    if words and 4 * entries * n_labels <= _SPARSE_WORK:
+    full = ("full",) if fits_words and min(n, d) <= _MAX_EQUATIONS else ()
+    if fits_words and 4 * entries * n_labels <= _MAX_SPARSE_FLOPS:
         return Heads(("logistic", "ridge", *full))
-    if 4.0 * n * n_components * n_labels <= _DENSE_WORK:
+    if 4.0 * n * n_components * n_labels <= _MAX_DENSE_FLOPS:
         return Heads(("logistic", "ridge", *full), directions=True)
     return None
 
@@ -78,8 +78,8 @@ def allowed_heads(head: str, seen: LabelledSums, n_components: int) -> Heads | N
 # --- rows in memory -------------------------------------------------------------------------------------------------
 
 
-class _Kept:
-    """In-place statistic: features and labels of all rows, in their order."""
+class _RowCollector:
+    """In-place statistic that collects features and labels of all rows, in their order."""
 
     def zero(self) -> list[tuple[Any, Any]]:
         return []
@@ -92,14 +92,14 @@ class _Kept:
 
 
 def rows_in_memory(n_jobs: int | None) -> Plan:
-    """Plan of one pass over blocks (C, Y, F) whose result is `Rows`."""
-    (kept,) = yield [_Kept()]
-    features, labels = (sparse.vstack([pair[i] for pair in kept], format="csr") for i in (0, 1))
+    """Plan one pass over blocks (C, Y, F) whose result is `Rows`."""
+    (pairs,) = yield [_RowCollector()]
+    features, labels = (sparse.vstack([pair[i] for pair in pairs], format="csr") for i in (0, 1))
     return Rows(_tidy(features, np.float32), _tidy(labels, np.int8), n_jobs)
 
 
 def _tidy(table: Any, dtype: Any) -> sparse.csr_array:
-    """Without stored zeros, and with the types that compiled kernels are made for."""
+    """Return a table without stored zeros, with the types that kernels are compiled for."""
     table = sparse.csr_array(table, dtype=dtype)
     table.sum_duplicates()
     table.eliminate_zeros()
@@ -111,8 +111,8 @@ def _tidy(table: Any, dtype: Any) -> sparse.csr_array:
 # --- the choice -----------------------------------------------------------------------------------------------------
 
 
-class _Tried(NamedTuple):
-    """A head of some rows, by what it takes to fit it again, and its scores for the others."""
+class _Candidate(NamedTuple):
+    """A candidate head fitted to some rows: its parameters, and its scores for the others."""
 
     name: str
     scores: np.ndarray
@@ -122,77 +122,77 @@ class _Tried(NamedTuple):
 
 
 def choose(rows: Rows, heads: Heads, n_components: int, random_state: int) -> Chosen:
-    """The head that ranks labels best on a fifth of the rows, fitted to all of them."""
+    """Choose the head that ranks labels best on a fifth of the rows, and fit it to all rows."""
     part, rest = _halves(rows, random_state)
     edge = _edge(rows)
-    if part is None or rest is None:  # nothing can be compared
-        untried = _Tried("", np.empty(0), heads.kinds[0], STRENGTHS[-1], SHARES[0])
+    if part is None or rest is None:  # too few rows to compare heads
+        untried = _Candidate("", np.empty(0), heads.kinds[0], STRENGTHS[-1], SHARES[0])
         head = _fitted(rows, untried, heads, n_components, random_state, None)
         return Chosen(head, None, Calibration(head.kind == "logistic", edge), "")
     moment = None if heads.kinds == ("full",) else moment_head(part, n_components, random_state)
     logistic = None
     if moment is not None and "logistic" in heads.kinds:
-        logistic = LogisticHeads.of(part, moment, heads.directions, random_state)
-    all_tried = list(_tried(part, rest, heads, moment, logistic))
-    values = [precision_of(one.scores, rest.labels, rows.n_jobs).criterion for one in all_tried]
-    best = all_tried[int(np.argmax(values))]
+        logistic = LogisticHeads.prepare(part, moment, heads.directions, random_state)
+    candidates = list(_fit_candidates(part, rest, heads, moment, logistic))
+    values = [precision_of(candidate.scores, rest.labels, rows.n_jobs).criterion for candidate in candidates]
+    best = candidates[int(np.argmax(values))]
     head = _fitted(rows, best, heads, n_components, random_state, logistic)
     d, n_labels = rows.features.shape[1], rows.labels.shape[1]
-    bayes = naive_bayes(part, rest) if d * n_labels <= _MOST_COEFFICIENTS else None
-    held = held_out("held out", best.scores, rest.labels, part.label_counts, bayes)
-    calibration = calibrated(Calibration(head.kind == "logistic", edge), best.scores, rest.labels)
-    return Chosen(head, held, calibration, _told(all_tried, values))
+    bayes_scores = naive_bayes(part, rest) if d * n_labels <= _MAX_COEFFICIENTS else None
+    assessment = assess("held out", best.scores, rest.labels, part.label_counts, bayes_scores)
+    calibration = fit_calibration(Calibration(head.kind == "logistic", edge), best.scores, rest.labels)
+    return Chosen(head, assessment, calibration, _summarise(candidates, values))
 
 
 def _halves(rows: Rows, random_state: int) -> tuple[Rows | None, Rows | None]:
-    """Rows to learn from and rows held out; neighbours and copies stay together. None where one side has nothing to say."""
+    """Split rows into those to learn from and those held out, copies together; None if one side has too few labels."""
     n, n_labels = rows.labels.shape
-    dealt = deal(Blocks.from_array(rows.features, rows.labels), random_state, _PARTS)
-    out = dealt.of(np.arange(n)) == 0
-    rest, most = np.flatnonzero(out), max(1, _HELD_SCORES // max(n_labels, 1))
-    part, held = rows.some(np.flatnonzero(~out)), rows.some(rest[:: -(-len(rest) // most) or 1])
-    enough = n >= _FEWEST and part.label_counts.any() and held.label_counts.any()
-    return (part, held) if enough else (None, None)
+    folds = assign_folds(Blocks.from_array(rows.features, rows.labels), random_state, _N_FOLDS)
+    is_held_out = folds.of(np.arange(n)) == 0
+    rest, max_rows = np.flatnonzero(is_held_out), max(1, _MAX_HELD_OUT_SCORES // max(n_labels, 1))
+    train, test = rows.select(np.flatnonzero(~is_held_out)), rows.select(rest[:: -(-len(rest) // max_rows) or 1])
+    is_enough = n >= _MIN_ROWS and train.label_counts.any() and test.label_counts.any()
+    return (train, test) if is_enough else (None, None)
 
 
-def _tried(
+def _fit_candidates(
     part: Rows, rest: Rows, heads: Heads, moment: LinearHead | None, logistic: LogisticHeads | None
-) -> Iterator[_Tried]:
-    """Heads of a part of the rows with their scores for the rest; of equal ones the first is taken."""
+) -> Iterator[_Candidate]:
+    """Yield heads fitted to a part of the rows, with their scores for the rest; the first of equal ones wins."""
     if logistic is not None:
-        helping = logistic.moment.scores(rest.features, rest.n_jobs)
+        ridge_scores = logistic.moment.scores(rest.features, rest.n_jobs)
         for strength in STRENGTHS:
-            alone = logistic.head(strength).scores(rest.features, rest.n_jobs)
+            logistic_scores = logistic.head(strength).scores(rest.features, rest.n_jobs)
             for share in SHARES:
                 name = f"logistic C={strength:g} and {share:g} x ridge"
-                yield _Tried(name, alone + share * helping, "logistic", strength, share)
+                yield _Candidate(name, logistic_scores + share * ridge_scores, "logistic", strength, share)
     if "ridge" in heads.kinds and moment is not None:
-        yield _Tried("ridge", moment.scores(rest.features, rest.n_jobs), "ridge")
+        yield _Candidate("ridge", moment.scores(rest.features, rest.n_jobs), "ridge")
     if "full" in heads.kinds:
-        yield _Tried("full", full_ridge(part).scores(rest.features), "full")
+        yield _Candidate("full", full_ridge(part).scores(rest.features), "full")
 
 
 def _fitted(
-    rows: Rows, tried: _Tried, heads: Heads, n_components: int, random_state: int, part: LogisticHeads | None
+    rows: Rows, candidate: _Candidate, heads: Heads, n_components: int, random_state: int, start: LogisticHeads | None
 ) -> LinearHead:
-    """The head of all rows; logistic regression starts from that of a part."""
-    if tried.kind == "full":
+    """Fit a candidate to all rows; logistic regression starts from the weights of a part."""
+    if candidate.kind == "full":
         return full_ridge(rows)
     moment = moment_head(rows, n_components, random_state)
-    if tried.kind == "ridge":
+    if candidate.kind == "ridge":
         return moment
-    logistic = LogisticHeads.of(rows, moment, heads.directions, random_state)
-    if part is not None and not heads.directions:  # directions of other rows are others
-        logistic.start = part.start
-    return logistic.helped(logistic.head(tried.strength), tried.share)
+    logistic = LogisticHeads.prepare(rows, moment, heads.directions, random_state)
+    if start is not None and not heads.directions:  # other rows have other directions
+        logistic.start = start.start
+    return logistic.add_ridge(logistic.head(candidate.strength), candidate.share)
 
 
-def _told(tried: list[_Tried], values: list[float]) -> str:
-    """Of every kind of head the best one and what it reached."""
+def _summarise(candidates: list[_Candidate], values: list[float]) -> str:
+    """List the best head of every kind with its value, as text."""
     best: dict[str, tuple[float, str]] = {}
-    for one, value in zip(tried, values, strict=True):
-        if one.kind not in best or value > best[one.kind][0]:
-            best[one.kind] = value, one.name
+    for candidate, value in zip(candidates, values, strict=True):
+        if candidate.kind not in best or value > best[candidate.kind][0]:
+            best[candidate.kind] = value, candidate.name
     return ", ".join(f"{name} {value:.3f}" for value, name in sorted(best.values(), reverse=True))
 
 
@@ -202,24 +202,24 @@ def _edge(rows: Rows) -> float:
 
 
 def edge_of(frequencies: np.ndarray) -> float:
-    """Where scores of least squares are bent: the mean frequency of a label, (L,), within reason."""
+    """Return the score below which those of least squares are bent: the mean label frequency, within bounds."""
     return float(np.clip(frequencies.mean(), 1e-6, 0.25))
 
 
-def left_out(head: LinearHead, blocks: Blocks, seen: LabelledSums) -> Chosen:
-    """The moment head with scores of some rows that leave out what their own labels added to them.
+def leave_own_labels_out(head: LinearHead, blocks: Blocks, counts: DocumentCounts) -> Chosen:
+    """Assess the moment head on scores of some rows without the contribution of their own labels.
 
     In ridge regression on given directions that is (s - h y) / (1 - h) with the leverage h of the row; the directions are those
-    of all rows. Some blocks (C, Y, F) are read, and there is no pass.
+    of all rows. It reads some blocks (C, Y, F), and needs no pass.
     """
-    n_labels = len(seen.label_counts)
-    _, labels, features = sample_rows(blocks, int(np.clip(_HELD_SCORES // max(n_labels, 1), _FEWEST, 2000)))
+    n_labels = len(counts.label_counts)
+    _, labels, features = sample_rows(blocks, int(np.clip(_MAX_HELD_OUT_SCORES // max(n_labels, 1), _MIN_ROWS, 2000)))
     labels, rows = _tidy(labels, np.int8), head.coordinates(_tidy(features, np.float32))
     assert head.leverage is not None
-    own = np.minimum(head.leverage(rows), 0.99)[:, None]
+    added = np.minimum(head.leverage(rows), 0.99)[:, None]
     scores = rows @ head.coefficients + head.intercept
-    scores -= own * labels.toarray()
-    scores /= 1 - own
-    plain = Calibration(False, edge_of(seen.label_counts / seen.n_rows))
-    held = held_out("each left out of its own scores", scores, labels, seen.label_counts)
-    return Chosen(head, held, calibrated(plain, scores, labels), "")
+    scores -= added * labels.toarray()
+    scores /= 1 - added
+    plain = Calibration(False, edge_of(counts.label_counts / counts.n_rows))
+    assessment = assess("each left out of its own scores", scores, labels, counts.label_counts)
+    return Chosen(head, assessment, fit_calibration(plain, scores, labels), "")

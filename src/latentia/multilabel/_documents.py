@@ -1,4 +1,4 @@
-"""Documents with label sets: counted in a first pass, seen as the topics and the head need them, and passed over."""
+"""Documents with label sets: counts of a first pass, and blocks in the form that topics and head need."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from ..exceptions import LatentiaError, NonIntegerCountWarning, warn
 from ..passes import Blocks, Plan, accumulate, follow
 from ._features import inverse_document_frequency, view
-from .moments import LabelledCounts, LabelledSums
+from .moments import CountDocuments, DocumentCounts
 
 
 @dataclass
 class Passes:
-    """Passes over documents, and how many there have been."""
+    """Passes over documents, with a count of them."""
 
     blocks: Blocks
     n_jobs: int | None = None
@@ -24,12 +24,12 @@ class Passes:
     n: int = 0
 
     def sum(self, statistic: Any, label: str) -> Any:
-        """The sum of a statistic in one pass."""
+        """Sum a statistic in one pass."""
         self.n += 1
         return accumulate(self.blocks, statistic, self.n_jobs, progress=self.verbose and label)
 
     def follow(self, plans: Sequence[Plan]) -> list[Any]:
-        """Results of plans that share their passes."""
+        """Return the results of plans that share their passes."""
         results, n_passes = follow(self.blocks, plans, self.n_jobs, "pass {}" if self.verbose else "")
         self.n += n_passes
         return results
@@ -43,15 +43,15 @@ class Documents:
     ----------
     passes : Passes
         Over blocks of words, label sets and, for a linear head, features.
-    seen : LabelledSums
+    counts : DocumentCounts
     occurrences : bool
-        Whether words are present or absent; otherwise they are drawn one after the other.
+        Whether words are present or absent, not drawn one after the other.
     weights : ndarray of shape (D,) or None
-        Inverse document frequencies; None if the words came weighted.
+        Inverse document frequencies; None if the words are weighted already.
     """
 
     passes: Passes
-    seen: LabelledSums
+    counts: DocumentCounts
     occurrences: bool
     weights: np.ndarray | None
 
@@ -67,12 +67,12 @@ class Documents:
     @property
     def word_frequencies(self) -> np.ndarray:
         """Share of the documents with the word, shape (D,)."""
-        return self.seen.document_frequency / self.seen.n_rows
+        return self.counts.document_frequency / self.counts.n_rows
 
     @property
     def labels(self) -> np.ndarray:
         """Share of the documents with the label, shape (L,)."""
-        return self.seen.label_counts / self.seen.n_rows
+        return self.counts.label_counts / self.counts.n_rows
 
 
 def read_documents(passes: Passes, moments: str, linear: bool, names: Any) -> Documents:
@@ -82,37 +82,37 @@ def read_documents(passes: Passes, moments: str, linear: bool, names: Any) -> Do
     ----------
     passes : Passes
         Over blocks of words and label sets.
-    moments : {"auto", "occurrence", "factorial", "paper"}
+    moments : {"auto", "occurrence", "factorial"}
     linear : bool
-        Whether features are needed.
+        Whether a linear head needs features.
     names : sequence of str or None
-        Of the words, for messages.
+        Names of the words, for messages.
     """
     (_, n_words), (_, n_labels) = passes.blocks.shapes[:2]
-    seen: LabelledSums = passes.sum(LabelledCounts(n_words, n_labels, names), "counting words and labels")
-    _check_contents(seen)
-    if seen.fractional and moments == "factorial":
+    counts: DocumentCounts = passes.sum(CountDocuments(n_words, n_labels, names), "counting words and labels")
+    _check_contents(counts)
+    if counts.fractional and moments == "factorial":
         warn(
-            "The counts are not whole numbers, and moments='factorial' counts words. Use moments='occurrence' for weights.",
+            "moments='factorial' expects counts of words; X has fractions. Use moments='occurrence' for weights.",
             NonIntegerCountWarning,
         )
-    whole_counts = not seen.fractional and seen.largest > 1
+    whole_counts = not counts.fractional and counts.largest > 1
     occurrences = not (moments == "factorial" or (moments == "auto" and whole_counts))
-    weights = None if seen.fractional else inverse_document_frequency(seen.document_frequency, seen.n_rows)
+    weights = None if counts.fractional else inverse_document_frequency(counts.document_frequency, counts.n_rows)
     blocks = view(passes.blocks, occurrences=occurrences, weights=weights, linear=linear)
-    return Documents(Passes(blocks, passes.n_jobs, passes.verbose, passes.n), seen, occurrences, weights)
+    return Documents(Passes(blocks, passes.n_jobs, passes.verbose, passes.n), counts, occurrences, weights)
 
 
 def overall_words(frequencies: np.ndarray, occurrences: bool) -> np.ndarray:
-    """Overall probabilities of words of which a share of the documents has each, shape (D,)."""
+    """Return overall probabilities of words, given the share of documents with each, shape (D,)."""
     return frequencies if occurrences else frequencies / frequencies.sum()
 
 
-def _check_contents(seen: LabelledSums) -> None:
-    n = seen.n_rows
-    if not seen.label_counts.any():
-        raise LatentiaError(f"None of the {n} rows has a label: there is nothing to learn.")
-    if not seen.document_frequency.any():
-        raise LatentiaError(f"None of the {n} rows has a word: there is nothing to learn from.")
-    if not seen.powers[3]:
-        raise LatentiaError(f"None of the {n} rows has both words and labels: there is nothing to learn.")
+def _check_contents(counts: DocumentCounts) -> None:
+    n = counts.n_rows
+    if not counts.label_counts.any():
+        raise LatentiaError(f"None of the {n} rows has a label; expected 1 in some cells of Y.")
+    if not counts.document_frequency.any():
+        raise LatentiaError(f"None of the {n} rows has a word; expected positive entries of X.")
+    if not counts.powers[3]:
+        raise LatentiaError(f"None of the {n} rows has both words and labels. Check that X and Y belong together.")

@@ -1,4 +1,4 @@
-"""Why a label was given: the words that speak for it, and the topics of the document that have it."""
+"""Explanations of labels: the words that speak for a label, and the topics of the document that have it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._topics import SMOOTHING
 
 @dataclass(frozen=True)
 class Explanation:
-    """A label of a document.
+    """Explanation of a label of a document.
 
     Attributes
     ----------
@@ -24,11 +24,11 @@ class Explanation:
     name : str
     score, probability : float
     words : list of (str, float)
-        Words of the document that speak most for the label. Of linear heads contributions of all words and the
-        intercept add up to the score. Of the topics it is the logarithm of how much more probable the word is in the
-        document's topics, as far as they have the label, than overall.
+        Words of the document that speak most for the label, with their contributions. For linear heads, contributions of all
+        words and the intercept add up to the score. For topics, it is the log ratio of the word's probability in the
+        document's topics with the label and overall.
     intercept : float
-        Score of a document of which nothing is known.
+        Score of a document without words.
     topics : list of (int, float, float)
         Topic, its posterior probability, and the probability of the label in it; by their product. Empty without topics.
     """
@@ -43,9 +43,9 @@ class Explanation:
 
 
 def explain_by_head(
-    model: Any, table: Any, wanted: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
+    model: Any, table: Any, labels_of_rows: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
 ) -> list[list[Explanation]]:
-    """Explanations where the score is linear in the words."""
+    """Explain labels whose score is linear in the words."""
     weighted = features(table, model.inverse_document_frequency_)
 
     def contributions(row: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -55,16 +55,16 @@ def explain_by_head(
         weights = model.coef_[np.ix_(indices, labels)] if basis is None else (
             basis[indices].astype(np.float64) @ model.coef_[:, labels]
         )  # fmt: skip
-        parts = data[:, None] * weights
-        return indices, parts, parts.sum(axis=0) + model.intercept_[labels]
+        contributions_of_words = data[:, None] * weights
+        return indices, contributions_of_words, contributions_of_words.sum(axis=0) + model.intercept_[labels]
 
-    return _told(model, wanted, posterior, contributions, model.intercept_, n_words, n_topics)
+    return _make_explanations(model, labels_of_rows, posterior, contributions, model.intercept_, n_words, n_topics)
 
 
 def explain_by_topics(
-    model: Any, table: Any, wanted: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
+    model: Any, table: Any, labels_of_rows: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
 ) -> list[list[Explanation]]:
-    """Explanations where the score is a mean over the posterior."""
+    """Explain labels whose score is a mean over the posterior of topics."""
     present, gamma, tiny = words_of(table, model._occurrences), model._label_model(), np.finfo(float).tiny
 
     def contributions(row: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -75,21 +75,23 @@ def explain_by_topics(
         shares = joint / np.maximum(scores, np.finfo(float).tiny)
         of_words = model.word_probabilities_[:, indices]
         overall = (model.weights_ @ of_words)[:, None]
-        own = (1 - SMOOTHING) * of_words.T @ shares + SMOOTHING * overall
-        return indices, data[:, None] * np.log(np.maximum(own, tiny) / np.maximum(overall, tiny)), scores
+        of_topics = (1 - SMOOTHING) * of_words.T @ shares + SMOOTHING * overall
+        return indices, data[:, None] * np.log(np.maximum(of_topics, tiny) / np.maximum(overall, tiny)), scores
 
-    return _told(model, wanted, posterior, contributions, model.weights_ @ gamma, n_words, n_topics)
+    return _make_explanations(
+        model, labels_of_rows, posterior, contributions, model.weights_ @ gamma, n_words, n_topics
+    )
 
 
-def _told(
-    model: Any, wanted: np.ndarray, posterior: np.ndarray, contributions: Any, intercept: np.ndarray, n_words: int,
+def _make_explanations(
+    model: Any, labels_of_rows: np.ndarray, posterior: np.ndarray, contributions: Any, intercept: np.ndarray, n_words: int,
     n_topics: int,
 ) -> list[list[Explanation]]:  # fmt: skip
     words, labels = model.word_names, model.names_of_labels
-    told = []
-    for row, chosen in enumerate(wanted):
-        indices, parts, scores = contributions(row, chosen)
-        told.append(
+    explanations = []
+    for row, labels_of_row in enumerate(labels_of_rows):
+        indices, parts, scores = contributions(row, labels_of_row)
+        explanations.append(
             [
                 Explanation(
                     int(label), f"label {label}" if labels is None else str(labels[label]), float(scores[j]),
@@ -97,10 +99,10 @@ def _told(
                     [(f"word {v}" if words is None else str(words[v]), c) for v, c in _best(indices, parts[:, j], n_words)],
                     float(intercept[label]), list(_topics(model, posterior[row], label, n_topics)),
                 )
-                for j, label in enumerate(chosen)
+                for j, label in enumerate(labels_of_row)
             ]
         )  # fmt: skip
-    return told
+    return explanations
 
 
 def _best(indices: np.ndarray, values: np.ndarray, n: int) -> Iterator[tuple[int, float]]:

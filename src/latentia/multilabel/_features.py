@@ -1,4 +1,4 @@
-"""Words of a document as the two halves of the model see them: counts for the topics, weighted features for the head."""
+"""Words of documents as counts, for topics, and as weighted features, for linear heads."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..passes import Block, Blocks
 
 
 def inverse_document_frequency(document_frequency: np.ndarray, n_rows: int) -> np.ndarray:
-    """log((1 + N) / (1 + n_v)) + 1 for words in n_v of N documents, shape (D,)."""
+    """Compute log((1 + N) / (1 + n_v)) + 1 for words in n_v of N documents, shape (D,)."""
     return np.log((1 + n_rows) / (1 + document_frequency)) + 1
 
 
 def words(table: Any, occurrences: bool) -> sparse.csr_array:
-    """Counts of a table without stored zeros, or ones where a word is present."""
+    """Return the counts of a table without stored zeros, or ones where a word is present."""
     counts = as_counts(table)
     csr = sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=table.shape)
     csr.eliminate_zeros()
@@ -28,7 +28,7 @@ def words(table: Any, occurrences: bool) -> sparse.csr_array:
 
 
 def features(table: Any, weights: np.ndarray | None) -> sparse.csr_array:
-    """Rows of unit length, single precision: (1 + log count) times ``weights``, or the entries as they are without them."""
+    """Return rows of unit length, single precision: (1 + log count) times ``weights``, or plain entries without weights."""
     counts = as_counts(table)
     data = np.empty(len(counts.data), np.float32)
     _weigh(counts.indptr, counts.indices, counts.data, np.empty(0) if weights is None else weights, data)
@@ -36,14 +36,14 @@ def features(table: Any, weights: np.ndarray | None) -> sparse.csr_array:
 
 
 def view(blocks: Blocks, *, occurrences: bool, weights: np.ndarray | None, linear: bool) -> Blocks:
-    """Blocks of words, label sets and, with ``linear``, features."""
+    """Return blocks of words, label sets and, with ``linear``, features."""
 
-    def parts(block: Block) -> tuple[Any, ...]:
-        own = (words(block[0], occurrences), block[1])
-        return (*own, features(block[0], weights)) if linear else own
+    def make_parts(block: Block) -> tuple[Any, ...]:
+        words_and_labels = (words(block[0], occurrences), block[1])
+        return (*words_and_labels, features(block[0], weights)) if linear else words_and_labels
 
     x, y = blocks.shapes[:2]
-    return blocks.map(parts, [x, y, x] if linear else [x, y])
+    return blocks.map(make_parts, [x, y, x] if linear else [x, y])
 
 
 @njit(nogil=True, cache=True)

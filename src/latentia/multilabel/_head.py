@@ -4,15 +4,15 @@ Let F be the features of the words (tf-idf, rows of unit length), Y the label se
 
     C = F^T Y diag(1 + n_l)^-1/2,      n_l = documents with label l.
 
-The K leading left singular vectors U of the D x L matrix C span the words' directions that tell labels apart. Ridge
-regression of Y on F U needs no more than K x K and L x K sums, which the last pass of the subspace iteration that finds
-U makes on the way. Its penalty minimises generalised cross-validation, in closed form on the same sums.
+The K leading left singular vectors U of the D x L matrix C span the directions of words that separate labels. Ridge
+regression of Y on F U needs only K x K and L x K sums, which come from the last pass of the subspace iteration for U. Its
+penalty minimises generalised cross-validation, in closed form on the same sums.
 
-There are at most L such directions. Where K is larger, the next blocks of the Krylov space F^T F U, (F^T F)^2 U, ... follow: a
+There are at most L such directions. If K is larger, the next blocks of the Krylov space F^T F U, (F^T F)^2 U, ... follow: one
 pass each, and one more for the sums.
 
-A round of the iteration is two passes, F^T (Y B) and Y^T (F T): each reads one table's entries against 8 bytes x k. The D
-x k block T is in single precision: it is a basis, whose rounding changes no sum that is taken with it.
+A round of the iteration is two passes, F^T (Y B) and Y^T (F T). The D x k block T is in single precision: it is a basis, whose
+rounding changes no sum that is taken with it.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
 from ..linalg import cholesky_qr
 from ..passes import Block, Plan
+from ..system.threads import Parallel
 from ._scores import project
 from .moments import LabelsToWords, WordsToLabels
 
-_OVERSAMPLE, _ROUNDS = 28, 2
-_CHUNK = 1 << 16
-_ROUNDING = 1e-6  # of features in single precision
-_NEW = 1e-4  # of a direction beyond those there are, below which it is rounding
-_LEFT = 1e-3  # share of the rows beyond the degrees of freedom, without which nothing is judged
-_PENALTIES = np.geomspace(1e-8, 1e2, 161)
+_OVERSAMPLE, _ROUNDS = 28, 2  # extra columns and rounds of the subspace iteration
+_CHUNK = 1 << 16  # rows of a product at a time
+_ROUNDING = 1e-6  # relative rounding of features in single precision
+_NEW = 1e-4  # relative size below which a new direction is rounding
+_MIN_RESIDUAL_SHARE = 1e-3  # smallest share of rows beyond the degrees of freedom that judges a penalty
+_PENALTIES = np.geomspace(1e-8, 1e2, 161)  # in units of the largest eigenvalue
 
 
 @dataclass(frozen=True)
 class Leverage:
-    """How much a row's own labels move its scores: h_d = 1 / n + |R^T (z_d - mean)|^2 for coordinates z of K dimensions.
+    """Leverage of rows, the effect of their own labels on their scores: h_d = 1 / n + |R^T (z_d - mean)|^2, z in K dimensions.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class LinearHead:
     ----------
     kind : {"ridge", "full", "logistic"}
     features : ndarray of shape (D, K), float32, or None
-        U, orthonormal columns; None where the scores are linear in all words, f^T H + h_0.
+        U, orthonormal columns; None if scores are linear in all words, f^T H + h_0.
     coefficients : ndarray of shape (K, L) or (D, L)
         H.
     intercept : ndarray of shape (L,)
@@ -73,8 +73,8 @@ class LinearHead:
     penalty : float
         Ridge penalty on the squared coefficients, in units of the sum over documents.
     explained : float or None
-        Share of the labels' variance about their frequencies that the head explains, by generalised cross-validation; None
-        where scores do not estimate probabilities.
+        Share of the labels' variance that the head explains, by generalised cross-validation; None if scores do not
+        estimate probabilities.
     leverage : Leverage or None
     """
 
@@ -87,25 +87,25 @@ class LinearHead:
     leverage: Leverage | None = None
 
     def coordinates(self, features: sparse.csr_array, n_jobs: int | None = None) -> Any:
-        """What the scores of rows are linear in: F U, shape (n, K), or F itself."""
+        """Return the coordinates in which scores are linear: F U, shape (n, K), or F itself."""
         return features if self.features is None else project(features, self.features, n_jobs)
 
     def scores(self, features: sparse.csr_array, n_jobs: int | None = None) -> np.ndarray:
-        """Scores of rows of features, shape (n, L)."""
+        """Return scores of rows of features, shape (n, L)."""
         return self.coordinates(features, n_jobs) @ self.coefficients + self.intercept
 
 
 def linear_head(label_counts: np.ndarray, n_rows: int, n_words: int, n_components: int, random_state: int) -> Plan:
-    """Plan of four passes, and some more where K > L, over blocks (C, Y, F) whose result is a `LinearHead`.
+    """Plan four passes over blocks (C, Y, F), and more if K > L, whose result is a `LinearHead`.
 
     Parameters
     ----------
     label_counts : ndarray of shape (L,)
         Documents with the label.
     n_rows, n_words : int
-        Of F.
+        Shape of F.
     n_components : int
-        K.
+        Number of directions K.
     random_state : int
     """
     n_labels = len(label_counts)
@@ -117,7 +117,7 @@ def linear_head(label_counts: np.ndarray, n_rows: int, n_words: int, n_component
         ((crossed, gram, total),) = yield [WordsToLabels(basis, n_labels)]
         block = scale * crossed
     mix = _leading(basis, block, n_components)
-    features = _mixed(basis, mix)
+    features = _mix_in_place(basis, mix)
     gram, crossed, total = mix.T @ gram @ mix, crossed @ mix, total @ mix
     if features.shape[1] < n_components and (last := features).shape[1]:
         while last.shape[1] and features.shape[1] < n_components:
@@ -132,37 +132,37 @@ class _WordsToWords(LabelsToWords):
     """In-place statistic: F^T F B, shape (D, k), for B of shape (D, k)."""
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        return super().add_tasks(state, Block.of((block[0], block[2], block[2])), parallel)
+        return super().add_tasks(state, Block.from_parts((block[0], block[2], block[2])), parallel)
 
 
-def _beyond(basis: np.ndarray, image: np.ndarray, most: int) -> np.ndarray:
-    """Orthonormal directions of the image that the basis lacks, float32, (D, at most ``most``), the largest first."""
+def _beyond(basis: np.ndarray, image: np.ndarray, max_columns: int) -> np.ndarray:
+    """Return orthonormal directions of the image outside the basis, float32, (D, up to ``max_columns``), largest first."""
     size = float(np.linalg.norm(image))
     for _ in range(2):
         image = image - basis @ (basis.T @ image)
     values, vectors = np.linalg.eigh(image.T.astype(np.float64) @ image)
-    kept = np.flatnonzero(values > (_NEW * size) ** 2)[::-1][:most]
-    found = (image @ (vectors[:, kept] / np.sqrt(values[kept]))).astype(np.float32)
-    found -= basis @ (basis.T @ found)
-    return cholesky_qr(found) if len(kept) else found
+    chosen = np.flatnonzero(values > (_NEW * size) ** 2)[::-1][:max_columns]
+    directions = (image @ (vectors[:, chosen] / np.sqrt(values[chosen]))).astype(np.float32)
+    directions -= basis @ (basis.T @ directions)
+    return cholesky_qr(directions) if len(chosen) else directions
 
 
 def _leading(basis: np.ndarray, image: np.ndarray, n_components: int) -> np.ndarray:
-    """Matrix M with T M = U: the leading left singular vectors of C within the span of T, from T and C^T T."""
+    """Return M with T M = U, the leading left singular vectors of C within the span of T, given T and C^T T."""
     squares = np.zeros((basis.shape[1],) * 2)
     for a in range(0, len(basis), _CHUNK):
         rows = basis[a : a + _CHUNK].astype(np.float64)
         squares += rows.T @ rows
     values, vectors = np.linalg.eigh(squares)
-    kept = values > 1e-12 * max(values[-1], np.finfo(float).tiny)
-    root = vectors[:, kept] / np.sqrt(values[kept])
+    is_positive = values > 1e-12 * max(values[-1], np.finfo(float).tiny)
+    root = vectors[:, is_positive] / np.sqrt(values[is_positive])
     projected = image @ root
     _, rotation = np.linalg.eigh(projected.T @ projected)
     return root @ rotation[:, ::-1][:, :n_components]
 
 
-def _mixed(basis: np.ndarray, mix: np.ndarray) -> np.ndarray:
-    """T M, in the memory of T, which is gone: rows are no longer than before, and take their place from the first on."""
+def _mix_in_place(basis: np.ndarray, mix: np.ndarray) -> np.ndarray:
+    """Compute T M in the memory of T, which is overwritten: the new rows are no longer than the old ones."""
     n, k = len(basis), mix.shape[1]
     flat = basis.reshape(-1)
     for a in range(0, n, _CHUNK):
@@ -184,17 +184,16 @@ def ridge(
     n: int,
     n_different: int | None = None,
 ) -> LinearHead:
-    """Ridge regression with an intercept from Z^T Z (K, K), Y^T Z (L, K) and the sum of Z (K,).
+    """Fit ridge regression with an intercept from Z^T Z (K, K), Y^T Z (L, K) and the sum of Z (K,).
 
-    Rows are judged by each other in cross-validation, and copies have nothing to fear: where K is about the number of rows,
-    ``n_different`` of them count.
+    Cross-validation is too optimistic about copies of rows if K is near the number of rows: then ``n_different`` rows count.
     """
     mean, frequency = total / n, label_counts / n
     values, vectors = np.linalg.eigh(gram - n * np.outer(mean, mean))
     values = np.maximum(values, 0)
-    if not values.size or values[-1] <= _ROUNDING * float(np.trace(gram)):  # rows that do not differ tell nothing
-        nothing = Leverage(np.zeros((len(values), 0)), mean, n)
-        return LinearHead("ridge", features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0, nothing)
+    if not values.size or values[-1] <= _ROUNDING * float(np.trace(gram)):  # all rows are equal
+        no_leverage = Leverage(np.zeros((len(values), 0)), mean, n)
+        return LinearHead("ridge", features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0, no_leverage)
     rotated = crossed @ vectors
     shift = mean @ vectors
     for a in range(0, len(rotated), _CHUNK):
@@ -205,8 +204,10 @@ def ridge(
     shrunk = 1 / (values + penalties[:, None])
     residual = variance - 2 * shrunk @ energy + shrunk**2 @ (values * energy)
     degrees = 1 + (shrunk * values).sum(axis=1)
-    left = 1 - degrees / (n_different or n)
-    criterion = np.where(left > _LEFT, residual / np.maximum(left, _LEFT) ** 2, np.inf)
+    residual_share = 1 - degrees / (n_different or n)
+    criterion = np.where(
+        residual_share > _MIN_RESIDUAL_SHARE, residual / np.maximum(residual_share, _MIN_RESIDUAL_SHARE) ** 2, np.inf
+    )
     best = int(criterion.argmin()) if np.isfinite(criterion).any() else len(penalties) - 1
     coefficients = (vectors * shrunk[best]) @ rotated.T
     explained = 1 - criterion[best] / variance if variance > 0 and np.isfinite(criterion[best]) else 0.0

@@ -1,4 +1,4 @@
-"""How good a head is on rows that had no part in their own scores."""
+"""Assessment of a head on held-out rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy import sparse
 
 from ..metrics import document_auc, precision_at_k, top_indices
 
-RARE = 5  # rows, fewer of which make a label a rare one
-_AT = (1, 3, 5)
+RARE = 5  # labels with fewer rows are rare
+_AT = (1, 3, 5)  # numbers of first labels in the precisions
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Precision:
     ----------
     rows : ndarray of shape (n, at most 3)
     each_auc : ndarray of shape (n,)
-        NaN where a row has no label, or lacks none.
+        NaN if a row has no label, or all labels.
     """
 
     rows: np.ndarray
@@ -30,26 +30,26 @@ class Precision:
 
     @property
     def auc(self) -> float:
-        """The mean; NaN where no row has a label and lacks another."""
-        known = np.isfinite(self.each_auc)
-        return float(self.each_auc[known].mean()) if known.any() else np.nan
+        """Mean AUC; NaN if no row has a label and lacks another."""
+        is_known = np.isfinite(self.each_auc)
+        return float(self.each_auc[is_known].mean()) if is_known.any() else np.nan
 
     @property
     def criterion(self) -> float:
-        """What heads are compared by: the mean of the precisions and the AUC."""
+        """Criterion that compares heads: the mean of the precisions and the AUC."""
         values = [*self.rows.mean(axis=0), *([self.auc] if np.isfinite(self.auc) else [])]
         return float(np.mean(values))
 
     @property
     def ranking(self) -> np.ndarray:
-        """The same of each row, shape (n,)."""
+        """Criterion of each row, shape (n,)."""
         return np.asarray(np.nanmean(np.column_stack([self.rows, self.each_auc]), axis=1))
 
 
 class Gain(NamedTuple):
-    """How much better the labels of a row are ranked than by something simpler, on average, and its standard error.
+    """Mean gain of a ranking of labels over a simpler one, with its standard error.
 
-    ``value`` and ``simple`` are the rankings themselves: means of the precisions and the AUC.
+    ``value`` and ``simple`` are the criteria of both: means of the precisions and the AUC.
     """
 
     value: float
@@ -58,20 +58,20 @@ class Gain(NamedTuple):
     error: float
 
     @classmethod
-    def of(cls, found: Precision, simple: Precision) -> Gain:
-        gains = found.ranking - simple.ranking
+    def compare(cls, precision: Precision, simple: Precision) -> Gain:
+        gains = precision.ranking - simple.ranking
         error = float(gains.std() / np.sqrt(max(len(gains), 1)))
-        return cls(float(found.ranking.mean()), float(simple.ranking.mean()), float(gains.mean()), error)
+        return cls(float(precision.ranking.mean()), float(simple.ranking.mean()), float(gains.mean()), error)
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """What rows that had no part in their own scores say of a head.
+class Assessment:
+    """Measures of a head on held-out rows.
 
     Attributes
     ----------
-    how : str
-        In what way they had none.
+    description : str
+        How the rows were held out.
     n_rows, n_labels : int
     first, first_five : float
         Precision at 1 and at 5 (or at L).
@@ -79,14 +79,14 @@ class HeldOut:
     frequent : float
         Precision at 1 of the most frequent label.
     over_frequencies : Gain
-        Over labels in the order of their frequencies, the same for all rows.
+        Gain over labels in the order of their frequencies, the same for all rows.
     over_bayes : Gain or None
-        Over naive Bayes, where that was fitted.
-    n_rare, rare_told, rare_right : int
-        Labels of fewer than 5 rows, how often one is among the first five of a row, and how often it is right.
+        Gain over naive Bayes, if that was fitted.
+    n_rare, rare_predicted, rare_right : int
+        Labels with fewer than 5 rows, how often one is among the first five of a row, and how often it is right.
     """
 
-    how: str
+    description: str
     n_rows: int
     n_labels: int
     first: float
@@ -96,12 +96,12 @@ class HeldOut:
     over_frequencies: Gain
     over_bayes: Gain | None
     n_rare: int
-    rare_told: int
+    rare_predicted: int
     rare_right: int
 
 
 def precision_of(scores: np.ndarray, labels: sparse.csr_array, n_jobs: int | None = None) -> Precision:
-    """Precision of scores (n, L) of rows with labels (n, L)."""
+    """Compute the precision of scores (n, L) of rows with labels (n, L)."""
     top, _ = top_indices(scores, max(_AT), n_jobs)
     at = [k for k in _AT if k <= top.shape[1]]
     return Precision(
@@ -109,25 +109,26 @@ def precision_of(scores: np.ndarray, labels: sparse.csr_array, n_jobs: int | Non
     )
 
 
-def held_out(
-    how: str,
+def assess(
+    description: str,
     scores: np.ndarray,
     labels: sparse.csr_array,
     label_counts: np.ndarray,
-    bayes: np.ndarray | None = None,
-) -> HeldOut:
-    """What scores (n, L) of rows with labels (n, L) say; ``label_counts`` are those of the rows that were learned from.
+    bayes_scores: np.ndarray | None = None,
+) -> Assessment:
+    """Assess scores (n, L) of rows with labels (n, L); ``label_counts`` are those of the training rows.
 
-    ``bayes`` are scores of naive Bayes for the same rows.
+    ``bayes_scores`` are scores of naive Bayes for the same rows.
     """
-    found, top = precision_of(scores, labels), top_indices(scores, max(_AT))[0]
+    precision, top = precision_of(scores, labels), top_indices(scores, max(_AT))[0]
     frequent = precision_of(np.tile(label_counts.astype(scores.dtype), (len(scores), 1)), labels)
-    rare = (label_counts > 0) & (label_counts < RARE)
-    told = rare[top]
-    right = np.asarray(labels[np.repeat(np.arange(len(top)), top.shape[1]), top.ravel()]).ravel() != 0
-    return HeldOut(
-        how, len(top), labels.shape[1], float(found.rows[:, 0].mean()), float(found.rows[:, -1].mean()), found.auc,
-        float(frequent.rows[:, 0].mean()), Gain.of(found, frequent),
-        None if bayes is None else Gain.of(found, precision_of(bayes, labels)),
-        int(rare.sum()), int(told.sum()), int((right.reshape(told.shape) & told).sum()),
+    is_rare = (label_counts > 0) & (label_counts < RARE)
+    is_rare_prediction = is_rare[top]
+    is_right = np.asarray(labels[np.repeat(np.arange(len(top)), top.shape[1]), top.ravel()]).ravel() != 0
+    return Assessment(
+        description, len(top), labels.shape[1], float(precision.rows[:, 0].mean()), float(precision.rows[:, -1].mean()),
+        precision.auc, float(frequent.rows[:, 0].mean()), Gain.compare(precision, frequent),
+        None if bayes_scores is None else Gain.compare(precision, precision_of(bayes_scores, labels)),
+        int(is_rare.sum()), int(is_rare_prediction.sum()),
+        int((is_right.reshape(is_rare_prediction.shape) & is_rare_prediction).sum()),
     )  # fmt: skip

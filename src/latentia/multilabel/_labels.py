@@ -1,4 +1,4 @@
-"""What the labels of a fit look like: label sets in a table, or one class a row."""
+"""Forms of the labels of a fit: label sets in a table, lists of labels, or one class a row."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..passes.tables import as_table
 
 @dataclass(frozen=True)
 class LabelSets:
-    """The form of Y in a fit, which predictions take as well.
+    """Form of Y in a fit, and of predictions.
 
     Attributes
     ----------
     classes : ndarray of shape (L,)
-        Numbers of the columns, or the classes where every row has one.
+        Numbers of the columns, or the classes if every row has one.
     one_class : bool
     dense : bool
     dtype : str
@@ -39,29 +39,29 @@ class LabelSets:
     names: list[str] | None = None
 
     def like_fitted(self, table: sparse.csr_array) -> Any:
-        """A predicted table of 0 and 1 in the form of Y."""
+        """Return a predicted table of 0 and 1 in the form of Y."""
         table = table.astype(self.dtype)
         return table.toarray() if self.dense else table
 
 
-def label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
-    """A sparse table of label sets and what it was made from; one class a row becomes one label a row."""
+def read_label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
+    """Return a sparse table of label sets and the form of Y; one class a row becomes one label a row."""
     if sparse.issparse(Y):
         return as_table(Y, "Y"), LabelSets(np.arange(Y.shape[1]), dtype=Y.dtype.name)
     if _holds_lists(Y):
-        return _listed(Y)
+        return _tables_of_lists(Y)
     names, table = column_names_of(Y), _plain(np.asarray(table_of(Y)))
     if table.dtype.kind == "f" and not np.isfinite(table).all():
-        raise LatentiaError("Y contains NaN or infinity: label sets are tables of 0 and 1.")
+        raise LatentiaError("Y contains NaN or infinity; expected 0 and 1.")
     if table.ndim > 2 or table.ndim == 0:
-        raise LatentiaError(f"Y has {table.ndim} dimensions: give a table of 0 and 1 with a column for every label.")
+        raise LatentiaError(
+            f"Y has {table.ndim} dimensions; expected a table of 0 and 1 with a column for every label."
+        )
     column = table.ndim == 2 and table.shape[1] == 1
     if table.ndim == 1 or (column and not (table.dtype.kind in "biuf" and np.isin(table, (0, 1)).all())):
         return _classes(table)
     if table.dtype.kind not in "biuf":
-        raise LatentiaError(
-            f"Y has type {table.dtype}: label sets are tables of 0 and 1 with a column for every label."
-        )
+        raise LatentiaError(f"Y has type {table.dtype}; expected a table of 0 and 1 with a column for every label.")
     return sparse.csr_array(table), LabelSets(np.arange(table.shape[1]), False, True, table.dtype.name, names)
 
 
@@ -74,15 +74,15 @@ def _holds_lists(Y: Any) -> bool:
     return texts or any(isinstance(row, (set, frozenset)) for row in rows) or len({len(row) for row in rows}) > 1
 
 
-def _listed(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
+def _tables_of_lists(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
     """Return the table of lists of labels, a column for each label in their order."""
     labels = MultiLabelBinarizer(sparse_output=True)
     try:
         table = sparse.csr_array(labels.fit_transform(list(Y)))
     except TypeError as error:
-        raise LatentiaError(f"Y: the labels cannot be told apart ({error}): give texts, or whole numbers.") from error
+        raise LatentiaError(f"Y: the labels have several types ({error}). Give texts, or whole numbers.") from error
     if not table.shape[1]:
-        raise LatentiaError("Y has no labels: all lists are empty.")
+        raise LatentiaError("All lists of labels in Y are empty; expected some labels.")
     table.sort_indices()
     names = [str(label) for label in labels.classes_]
     return table.astype(np.int8), LabelSets(np.arange(len(names)), False, True, "int8", names)
@@ -106,11 +106,9 @@ def _classes(column: np.ndarray) -> tuple[sparse.csr_array, LabelSets]:
         raise LatentiaError(f"Y: {error}") from error
     classes, codes = np.unique(column, return_inverse=True)
     if not len(classes):
-        raise LatentiaError("Y is empty: there is a label set, or a class, for every row.")
+        raise LatentiaError("Y is empty; expected a label set or a class for every row.")
     if len(classes) < 2:
-        raise LatentiaError(
-            f"Y has the one class {classes[0]!r}: classifiers need at least two. Label sets need two dimensions."
-        )
+        raise LatentiaError(f"Y has one class, {classes[0]!r}; expected at least two. Label sets need two dimensions.")
     rows = np.arange(len(codes))
     table = sparse.csr_array((np.ones(len(codes), np.int8), (rows, codes)), shape=(len(codes), len(classes)))
     return table, LabelSets(classes, True, True, column.dtype.name)

@@ -4,14 +4,14 @@ For each of L labels with y in {0, 1}^n and rows z_d of a table Z, dense or spar
 
     f(w, b) = sum_d [log(1 + exp(z_d^T w + b)) - y_d (z_d^T w + b)] + |w|^2 / (2 C)
 
-is a problem of its own. Their products with Z are made for 64 labels at a time, so that an entry of Z is read once for 64
-multiplications, and everything else of a step is elementwise. The steps are those of L-BFGS with a memory for each label.
-Its first Hessian is the diagonal one at the frequencies of the labels, which are the model without words:
+is a separate problem. Products with Z are computed for 64 labels at a time, so that an entry of Z is read once for 64
+multiplications; the rest of a step is elementwise. The steps are those of L-BFGS with a memory for each label. Its first
+Hessian is the diagonal one of the model without words, at the frequencies of the labels:
 
     h_k = q (1 - q) sum_d z_dk^2 + 1 / C,      q = sum_d y_d / n.
 
-With it a few steps come as close as prediction asks for; there is no hurry to the exact minimum. A step takes 4 nnz(Z) flops
-and one exponential a row, for each label. Products are in single precision.
+With it a few steps are accurate enough for prediction. A step takes 4 nnz(Z) flops and one exponential a row, for each label.
+Products are in single precision.
 
 Source: J. Nocedal, Updating quasi-Newton matrices with limited storage, Mathematics of Computation 35 (1980).
 """
@@ -27,16 +27,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
-from .._threads import one_blas_thread, threads
-from ..moments import gathered
-from ..moments.counts import stored
+from ..moments import gather_products
+from ..moments.counts import as_stored_counts
+from ..system.threads import single_blas_thread, threads
 
-_LABELS = 64  # problems that are solved together
-_ROWS = 2048  # rows whose temporaries stay in the cache
-_MEMORY = 5
-_TRIALS, _SHORTER, _ENOUGH = 6, 0.4, 1e-4
-_ROUNDING = 1e-6  # of a sum of single-precision terms
-_SETTLED = 1e-4  # of the objective, below which a step is the last
+_LABELS_AT_ONCE = 64  # labels solved together
+_ROWS_AT_ONCE = 2048  # rows whose temporaries stay in the cache
+_MEMORY = 5  # steps that L-BFGS remembers
+_MAX_TRIALS, _SHORTENING, _SUFFICIENT_DECREASE = 6, 0.4, 1e-4
+_ROUNDING = 1e-6  # relative rounding of a sum of single-precision terms
+_TOL = 1e-4  # relative decrease of the objective at which steps end
 
 
 class LogisticWeights(NamedTuple):
@@ -63,11 +63,11 @@ class Design:
         return np.asarray(table.sum(axis=0), dtype=np.float64).ravel()
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Z W, shape (n, k)."""
+        """Return Z W, shape (n, k)."""
         return _product(self.rows, weights)
 
     def back(self, residuals: np.ndarray) -> np.ndarray:
-        """Z^T R, shape (D, k)."""
+        """Return Z^T R, shape (D, k)."""
         return _product(self.columns, residuals)
 
 
@@ -79,40 +79,40 @@ def logistic_regressions(
     start: LogisticWeights | None = None,
     n_jobs: int | None = None,
 ) -> LogisticWeights:
-    """Solve for all labels.
+    """Solve the problems of all labels.
 
-    A label of all rows, or of none, has no words: its weights are zero, and its intercept is that of half a row.
+    A label of all rows, or of none, has zero weights, and the intercept of half a row.
 
     Parameters
     ----------
     design : Design
     labels : csr_array of 0 and 1, shape (n, L)
     strength : float
-        C, of what the rows say against the penalty.
+        C, the weight of the rows against the penalty.
     steps : int
-        At most so many for each label.
+        Largest number of steps for each label.
     start : LogisticWeights, optional
-        Of a problem alike; by default the labels' frequencies.
+        Weights of a similar problem; by default the labels' frequencies.
     n_jobs : int, optional
-        Threads. The bits do not depend on it.
+        Number of threads. Results are bitwise identical for any value.
     """
     n, n_labels = labels.shape
     counts = np.bincount(labels.indices, minlength=n_labels).astype(np.float64)
     frequency = np.clip(counts / n, 0.5 / n, 1 - 0.5 / n)
     weights = np.zeros((design.rows.shape[1], n_labels), np.float32)
     intercept = np.log(frequency / (1 - frequency))
-    open_ = np.flatnonzero((counts > 0) & (counts < n))
+    solvable = np.flatnonzero((counts > 0) & (counts < n))
     by_label = sparse.csc_array(labels)
 
     def task(i: int) -> None:
-        chosen = open_[i * _LABELS : (i + 1) * _LABELS]
-        first = None if start is None else np.vstack([start.coefficients[:, chosen], start.intercept[chosen]])
-        problems = _Problems(design, by_label[:, chosen].astype(np.float32), frequency[chosen], strength)
-        found = _minimised(problems, first, steps)
-        weights[:, chosen], intercept[chosen] = found[:-1], found[-1]
+        block = solvable[i * _LABELS_AT_ONCE : (i + 1) * _LABELS_AT_ONCE]
+        first_weights = None if start is None else np.vstack([start.coefficients[:, block], start.intercept[block]])
+        problems = _Problems(design, by_label[:, block].astype(np.float32), frequency[block], strength)
+        solution = _minimise(problems, first_weights, steps)
+        weights[:, block], intercept[block] = solution[:-1], solution[-1]
 
-    with threads(effective_n_jobs(n_jobs)) as parallel, one_blas_thread():
-        parallel(task, -(-len(open_) // _LABELS))
+    with threads(effective_n_jobs(n_jobs)) as parallel, single_blas_thread():
+        parallel(task, -(-len(solvable) // _LABELS_AT_ONCE))
     return LogisticWeights(weights, intercept)
 
 
@@ -120,7 +120,7 @@ def _product(table: Any, columns: np.ndarray) -> np.ndarray:
     columns = np.ascontiguousarray(columns)
     if not sparse.issparse(table):
         return table @ columns
-    return gathered(stored(table), None, columns, 1)
+    return gather_products(as_stored_counts(table), None, columns, 1)
 
 
 # --- the problems of some labels ------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class _Point(NamedTuple):
 
 @dataclass(frozen=True)
 class _Problems:
-    """The objectives of k labels.
+    """Objectives of k labels.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class _Problems:
         return weights
 
     def curvature(self) -> np.ndarray:
-        """Diagonal of the Hessian at the frequencies, (D + 1, k)."""
+        """Return the diagonal of the Hessian at the frequencies, (D + 1, k)."""
         n = self.design.rows.shape[0]
         variance = self.frequency * (1 - self.frequency)
         return (np.append(self.design.squares, n)[:, None] * variance).astype(np.float32) + self.penalty
@@ -181,12 +181,12 @@ class _Problems:
         scores += weights[-1]
         return scores
 
-    def at(self, weights: np.ndarray, scores: np.ndarray) -> _Point:
-        """Objectives and probabilities at weights whose scores are known."""
+    def evaluate(self, weights: np.ndarray, scores: np.ndarray) -> _Point:
+        """Compute objectives and probabilities at weights with known scores."""
         values = 0.5 * _sums(self.penalty * weights, weights) - _sums(self.linear, weights)
         probabilities = np.empty_like(scores)
-        for a in range(0, len(scores), _ROWS):
-            values += _log_one_plus_exp(scores[a : a + _ROWS], probabilities[a : a + _ROWS])
+        for a in range(0, len(scores), _ROWS_AT_ONCE):
+            values += _log_one_plus_exp(scores[a : a + _ROWS_AT_ONCE], probabilities[a : a + _ROWS_AT_ONCE])
         return _Point(weights, scores, values, probabilities)
 
     def gradient(self, point: _Point) -> np.ndarray:
@@ -198,8 +198,8 @@ class _Problems:
 
 
 def _log_one_plus_exp(scores: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Sums over rows of log(1 + e^s), (k,); writes 1 / (1 + e^-s)."""
-    small = np.exp(-np.abs(scores))  # of the less likely side: nothing overflows
+    """Sum log(1 + e^s) over rows, (k,), and fill ``probabilities`` with 1 / (1 + e^-s)."""
+    small = np.exp(-np.abs(scores))  # at most 1, so that nothing overflows
     positive = scores > 0
     probabilities[:] = np.where(positive, 1, small)
     small += 1
@@ -210,7 +210,7 @@ def _log_one_plus_exp(scores: np.ndarray, probabilities: np.ndarray) -> np.ndarr
 
 
 def _sums(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Inner products of columns, (k,)."""
+    """Return inner products of columns, (k,)."""
     return np.einsum("ij,ij->j", first, second, dtype=np.float64)
 
 
@@ -219,23 +219,23 @@ def _sums(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 @dataclass
 class _Inverse:
-    """The inverse Hessians that the last steps tell of."""
+    """Inverse Hessians estimated from the last steps."""
 
     diagonal: np.ndarray
     steps: deque[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=lambda: deque(maxlen=_MEMORY))
     scale: Any = 1.0
 
     def learn(self, moved: np.ndarray, change: np.ndarray) -> None:
-        """A step and the change of the gradient along it, (D + 1, k); labels that did not move learn nothing."""
+        """Add a step and the change of the gradient along it, (D + 1, k); labels that did not move learn nothing."""
         product = _sums(moved, change)
         size = _sums(change / self.diagonal, change)
-        known = (product > 1e-12) & (size > 0)
-        inverse = np.where(known, 1 / np.where(known, product, 1), 0)
-        self.scale = np.where(known, product / np.where(known, size, 1), self.scale).astype(np.float32)
+        is_positive = (product > 1e-12) & (size > 0)
+        inverse = np.where(is_positive, 1 / np.where(is_positive, product, 1), 0)
+        self.scale = np.where(is_positive, product / np.where(is_positive, size, 1), self.scale).astype(np.float32)
         self.steps.append((moved, change, inverse))
 
     def times(self, gradient: np.ndarray) -> np.ndarray:
-        """The two loops of the recursion."""
+        """Multiply by a gradient, in the two loops of the recursion."""
         q, shares = gradient.copy(), []
         for moved, change, inverse in reversed(self.steps):
             share = (inverse * _sums(moved, q)).astype(np.float32)
@@ -247,32 +247,32 @@ class _Inverse:
         return q
 
 
-def _minimised(problems: _Problems, start: np.ndarray | None, steps: int) -> np.ndarray:
-    """Weights with the intercepts as their last row, (D + 1, k)."""
+def _minimise(problems: _Problems, start: np.ndarray | None, steps: int) -> np.ndarray:
+    """Minimise by L-BFGS; return weights with the intercepts as their last row, (D + 1, k)."""
     weights = problems.start() if start is None else start.astype(np.float32)
-    point = problems.at(weights, problems.scores(weights))
+    point = problems.evaluate(weights, problems.scores(weights))
     gradient, inverse = problems.gradient(point), _Inverse(problems.curvature())
     for step in range(steps):
         direction = -inverse.times(gradient)
-        found = _searched(problems, point, direction, _sums(direction, gradient))
-        gain = float((point.values - found.values).sum())
-        if step + 1 == steps or gain <= _SETTLED * float(point.values.sum()):
-            return found.weights
-        later = problems.gradient(found)
-        inverse.learn(found.weights - point.weights, later - gradient)
-        point, gradient = found, later
+        next_point = _search_line(problems, point, direction, _sums(direction, gradient))
+        gain = float((point.values - next_point.values).sum())
+        if step + 1 == steps or gain <= _TOL * float(point.values.sum()):
+            return next_point.weights
+        next_gradient = problems.gradient(next_point)
+        inverse.learn(next_point.weights - point.weights, next_gradient - gradient)
+        point, gradient = next_point, next_gradient
     return point.weights
 
 
-def _searched(problems: _Problems, point: _Point, direction: np.ndarray, slope: np.ndarray) -> _Point:
-    """A point along the direction that is low enough; labels of which none is found stay where they are."""
-    along = problems.scores(direction)
+def _search_line(problems: _Problems, point: _Point, direction: np.ndarray, slope: np.ndarray) -> _Point:
+    """Search a low enough point along the direction; labels without such a point stay where they are."""
+    direction_scores = problems.scores(direction)
     length = np.ones(direction.shape[1], np.float32)
-    for trial in range(_TRIALS):
-        found = problems.at(point.weights + length * direction, point.scores + length * along)
-        limit = point.values + _ENOUGH * length * slope + _ROUNDING * np.abs(point.values)
-        high = ~(found.values <= limit) & (length > 0)
-        if not high.any():
+    for trial in range(_MAX_TRIALS):
+        trial_point = problems.evaluate(point.weights + length * direction, point.scores + length * direction_scores)
+        limit = point.values + _SUFFICIENT_DECREASE * length * slope + _ROUNDING * np.abs(point.values)
+        is_too_high = ~(trial_point.values <= limit) & (length > 0)
+        if not is_too_high.any():
             break
-        length[high] *= _SHORTER if trial + 2 < _TRIALS else 0.0
-    return found
+        length[is_too_high] *= _SHORTENING if trial + 2 < _MAX_TRIALS else 0.0
+    return trial_point

@@ -1,4 +1,4 @@
-"""What every fitted classifier can be asked for: scores, probabilities, label sets, topics of rows, explanations."""
+"""Methods of fitted classifiers: scores, probabilities, label sets, topics of rows, explanations."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from .. import _fields as of
-from .._base import Estimator, check_size, fitted
 from .._parameters import Integer, Number, check_parameter
 from .._validation import check_same_rows, column_names, number_table, table_blocks
 from ..exceptions import LatentiaError
+from ..fitting.base import Estimator, check_size, fitted
 from ..metrics import document_auc
 from ..moments.counts import as_counts, check_counts
 from ._calibration import Calibration
@@ -24,16 +24,16 @@ from ._labels import LabelSets
 from ._likelihood import LogProbabilities, log_probabilities, topic_posterior
 from ._scores import LinearScores, project
 
-_MOST_BYTES = 1 << 34
+_MAX_BYTES = 1 << 34  # bytes of a dense array of scores: 16 GB
 
 
 def _no_topics(table: Any) -> np.ndarray:
-    """Shares of no topics."""
+    """Return an empty posterior, of a model without topics."""
     return np.zeros((table.shape[0], 0))
 
 
 def _sparse_rows(indices: np.ndarray, values: np.ndarray, n_columns: int) -> sparse.csr_array:
-    """A table with the given columns and values in every row, columns ascending."""
+    """Return a table with the given columns and values in every row, columns ascending."""
     order = np.argsort(indices, axis=1, kind="stable")
     data, columns = np.take_along_axis(values, order, 1).ravel(), np.take_along_axis(indices, order, 1).ravel()
     indptr = np.arange(len(indices) + 1) * indices.shape[1]
@@ -41,18 +41,18 @@ def _sparse_rows(indices: np.ndarray, values: np.ndarray, n_columns: int) -> spa
 
 
 class LabelMethods(ClassifierMixin, Estimator):
-    """What every fitted classifier can be asked for: scores, probabilities, label sets, topics of rows, explanations."""
+    """Methods of fitted classifiers: scores, probabilities, label sets, topics of rows, explanations."""
 
     weights_: Annotated[np.ndarray, of.optional(of.shares("K"))]
     word_probabilities_: Annotated[np.ndarray, of.optional(of.shares("K V"))]
     label_probabilities_: Annotated[np.ndarray, of.optional(of.shares("K L"))]
     word_frequencies_: Annotated[np.ndarray, of.numbers("V", 0.0)]
     label_frequencies_: Annotated[np.ndarray, of.shares("L")]
-    inverse_document_frequency_: Annotated[np.ndarray | None, of.numbers("V", 0.0, of.MOST_SINGLE)]
+    inverse_document_frequency_: Annotated[np.ndarray | None, of.numbers("V", 0.0, of.MAX_SINGLE_MAGNITUDE)]
     classes_: Annotated[np.ndarray, of.symbols("L")]
     word_features_: Annotated[np.ndarray | None, of.optional(of.Field("V H", ("float32", "float64")))]
-    coef_: Annotated[np.ndarray, of.optional(of.numbers("H L", -of.MOST_SINGLE, of.MOST_SINGLE))]
-    intercept_: Annotated[np.ndarray, of.optional(of.numbers("L", -of.MOST_SINGLE, of.MOST_SINGLE))]
+    coef_: Annotated[np.ndarray, of.optional(of.numbers("H L", -of.MAX_SINGLE_MAGNITUDE, of.MAX_SINGLE_MAGNITUDE))]
+    intercept_: Annotated[np.ndarray, of.optional(of.numbers("L", -of.MAX_SINGLE_MAGNITUDE, of.MAX_SINGLE_MAGNITUDE))]
     refinement_: Annotated[np.ndarray, of.optional(of.numbers("*"))]
     n_iter_: Annotated[int, of.optional(of.count())]
     converged_: bool
@@ -83,7 +83,7 @@ class LabelMethods(ClassifierMixin, Estimator):
         return self._two_classes(self._all_scores(X))
 
     def _all_scores(self, X: Any) -> np.ndarray:
-        blocks = table_blocks(self, X, reset=False, what="words")
+        blocks = table_blocks(self, X, reset=False, column_noun="words")
         self._check_size(blocks.n_rows)
         scores, coordinates = self._scores(), self._coordinates_of()
         return np.concatenate([scores(coordinates(table)) for table in self._tables(blocks)])
@@ -95,10 +95,10 @@ class LabelMethods(ClassifierMixin, Estimator):
     def predict_proba(self, X: Any, n_labels: int | None = None) -> Any:
         """Return probabilities of the labels: a strictly increasing function of the raw scores, the same for all labels.
 
-        For linear heads it is fitted to scores of rows that had no part in them (held out where heads were compared; where
-        there is the moment head alone, some rows less what their own labels added), so that of the labels with a
-        probability of .3 about three in ten are right. It changes no ranking. Posterior probabilities of ``head="bayes"``
-        are left alone. Where ``fit`` was given classes, rows are divided by their sum.
+        For linear heads it is fitted to held-out scores (with the moment head alone, to scores without the contribution of a
+        row's own labels), so that about three in ten labels with a probability of .3 are right. It changes no ranking.
+        Posterior probabilities of ``head="bayes"`` stay as they are. If ``fit`` was given classes, rows are divided by their
+        sum.
 
         Parameters
         ----------
@@ -120,8 +120,8 @@ class LabelMethods(ClassifierMixin, Estimator):
     def top_labels(self, X: Any, n_labels: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return the labels with the highest scores of every row, best first.
 
-        Labels are chosen in single precision, which leaves open the order of scores that agree to about 1e-6; their
-        scores are then computed in double precision.
+        Labels are chosen in single precision, which does not order scores that agree to about 1e-6; their scores are then
+        computed in double precision.
 
         Parameters
         ----------
@@ -150,10 +150,10 @@ class LabelMethods(ClassifierMixin, Estimator):
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
             Nonnegative weights of words, with the columns of the fit.
         n_labels : int, optional
-            How many labels each row gets; by default as many as are probable enough.
+            Number of labels of each row; by default all that are probable enough.
         threshold : float or "f1", default=0.5
-            Least probability of a label, where ``n_labels`` is not given. "f1" takes ``threshold_``, from which on labels had
-            the highest micro F1 on rows that were held out in the fit.
+            Smallest probability of a predicted label, if ``n_labels`` is not given. "f1" takes ``threshold_``, which had the
+            highest micro F1 on rows that were held out in the fit.
 
         Returns
         -------
@@ -167,19 +167,19 @@ class LabelMethods(ClassifierMixin, Estimator):
         check_parameter("threshold", threshold, Number(0, 1, "both"))
         if n_labels is not None:
             indices, _ = self.top_labels(X, n_labels)
-            found = _sparse_rows(indices, np.ones(indices.shape, np.int8), len(self.label_frequencies_))
+            table = _sparse_rows(indices, np.ones(indices.shape, np.int8), len(self.label_frequencies_))
         else:
             scores, coordinates = self._scores(), self._coordinates_of()
 
-            def chosen(part: np.ndarray) -> np.ndarray:
+            def is_probable(part: np.ndarray) -> np.ndarray:
                 return self.probability_of(part) >= threshold
 
-            found = sparse.vstack([scores.where(coordinates(t), chosen) for t in self._tables(X)], format="csr")
-        return self._labels.like_fitted(found)
+            table = sparse.vstack([scores.where(coordinates(t), is_probable) for t in self._tables(X)], format="csr")
+        return self._labels.like_fitted(table)
 
     @fitted
     def posterior(self, X: Any) -> np.ndarray:
-        """Return P[h = k | x] of the topics, shape (n_rows, K). That words are absent counts as well, but for counts.
+        """Return P[h = k | x] of the topics, shape (n_rows, K). Absent words count too, unless words are counts.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class LabelMethods(ClassifierMixin, Estimator):
         """
         if not self.topics:
             raise LatentiaError(
-                "there are no topics, and so no posterior: fit with topics=True.", parameter="topics", value=False
+                "the model has no topics, and so no posterior. Fit with topics=True.", parameter="topics", value=False
             )
         posterior = self._posterior_of()
         return np.vstack([posterior(table) for table in self._tables(X)])
@@ -224,11 +224,11 @@ class LabelMethods(ClassifierMixin, Estimator):
         labels, scores = number_table(y, "y"), self._all_scores(X)
         check_same_rows(X=len(scores), y=labels.shape[0])
         auc = document_auc(labels, scores)
-        known = np.isfinite(auc)
-        if not known.any():
-            raise LatentiaError("No row of y has a label and lacks another: there is no AUC.")
+        is_known = np.isfinite(auc)
+        if not is_known.any():
+            raise LatentiaError("No row of y has a label and lacks another; the AUC needs such rows.")
         return float(
-            np.average(auc[known], weights=None if sample_weight is None else np.asarray(sample_weight)[known])
+            np.average(auc[is_known], weights=None if sample_weight is None else np.asarray(sample_weight)[is_known])
         )
 
     @fitted
@@ -241,7 +241,7 @@ class LabelMethods(ClassifierMixin, Estimator):
         labels : sequence of int, optional
             Columns of Y; by default the three best of every row.
         n_words, n_topics : int
-            How many to name.
+            Numbers of words and topics to name.
 
         Returns
         -------
@@ -250,20 +250,24 @@ class LabelMethods(ClassifierMixin, Estimator):
         for name, n in (("n_words", n_words), ("n_topics", n_topics)):
             check_parameter(name, n, Integer(0))
         labels = None if labels is None else self._columns_of(labels)
-        tell = explain_by_topics if self.head == "bayes" else explain_by_head
+        explain_rows = explain_by_topics if self.head == "bayes" else explain_by_head
         scores, coordinates = self._scores(), self._coordinates_of()
         posterior = self._posterior_of() if self.topics else _no_topics
         explanations: list[list[Explanation]] = []
         for table in self._tables(X):
-            wanted = scores.top(coordinates(table), 3)[0] if labels is None else np.tile(labels, (table.shape[0], 1))
-            explanations += tell(self, table, wanted, posterior(table), n_words=n_words, n_topics=n_topics)
+            labels_of_rows = (
+                scores.top(coordinates(table), 3)[0] if labels is None else np.tile(labels, (table.shape[0], 1))
+            )
+            explanations += explain_rows(
+                self, table, labels_of_rows, posterior(table), n_words=n_words, n_topics=n_topics
+            )
         return explanations
 
     def _columns_of(self, labels: Any) -> np.ndarray:
-        """Checked column numbers of Y."""
+        """Return checked column numbers of Y."""
         columns, n_labels = np.atleast_1d(np.asarray(labels)), len(self.classes_)
         if columns.dtype.kind not in "iu" or columns.ndim != 1 or not ((columns >= 0) & (columns < n_labels)).all():
-            raise LatentiaError(f"labels={labels!r}: columns of Y are needed, whole numbers from 0 to {n_labels - 1}.")
+            raise LatentiaError(f"labels={labels!r}; expected columns of Y, whole numbers from 0 to {n_labels - 1}.")
         return columns
 
     @property
@@ -271,13 +275,13 @@ class LabelMethods(ClassifierMixin, Estimator):
         return ("topic", "topics", "documents") if self.topics else ("prediction", "predictions", "documents")
 
     def _tables(self, X: Any) -> Iterator[Any]:
-        """Checked tables of new rows, one block at a time."""
-        for block in table_blocks(self, X, reset=False, what="words"):
+        """Yield checked tables of new rows, one block at a time."""
+        for block in table_blocks(self, X, reset=False, column_noun="words"):
             check_counts(as_counts(block[0]), block.rows, self.word_names)
             yield block[0]
 
     def _coordinates_of(self) -> Callable[[Any], Any]:
-        """Maps a table to what scores are linear in: coordinates (n, H), features of the words (n, D), or the posterior."""
+        """Return the map from a table to the coordinates of linear scores: (n, H), features (n, D), or the posterior."""
         if self.head == "bayes":
             return self._posterior_of()
         weights, basis = self.inverse_document_frequency_, self.word_features_
@@ -290,14 +294,14 @@ class LabelMethods(ClassifierMixin, Estimator):
         return lambda table: topic_posterior(words(table, self._occurrences), model, self.n_jobs)
 
     def _log_model(self) -> LogProbabilities:
-        """The topics as posteriors use them."""
+        """Return the topics in logarithms, as posteriors use them."""
         return log_probabilities(
             self.word_probabilities_, self.weights_, occurrences=self._occurrences, threshold=self.eta,
             share=self._share, overall=overall_words(self.word_frequencies_, self._occurrences),
         )  # fmt: skip
 
     def _label_model(self) -> np.ndarray:
-        """Label probabilities of the topics as scores use them, shape (K, L)."""
+        """Return label probabilities of the topics as scores use them, shape (K, L)."""
         return (1 - self._share) * self.label_probabilities_ + self._share * self.label_frequencies_
 
     def _scores(self) -> LinearScores:
@@ -326,12 +330,12 @@ class LabelMethods(ClassifierMixin, Estimator):
 
     @property
     def threshold_(self) -> float:
-        """Probability from which on labels had the highest micro F1 on rows held out; 0.5 where none were."""
+        """Threshold of probabilities with the highest micro F1 on held-out rows; 0.5 without such rows."""
         return 0.5 if self._calibration is None else self._calibration.threshold
 
     def _check_size(self, rows: int) -> None:
         size = 8 * rows * len(self.label_frequencies_)
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             raise LatentiaError(
                 f"Scores of {rows} rows for {len(self.label_frequencies_)} labels take {size / 2**30:.0f} GB: "
                 "use top_labels(X, n), or predict_proba(X, n_labels=n)."
@@ -339,17 +343,17 @@ class LabelMethods(ClassifierMixin, Estimator):
 
     @property
     def one_class(self) -> bool:
-        """Whether ``fit`` was given one class a row, and not sets of labels."""
+        """True if ``fit`` was given one class a row, not label sets."""
         return bool(self._labels.one_class)
 
     @property
     def word_names(self) -> Any:
-        """Words of the columns, where they are known."""
+        """Words of the columns, if they are known."""
         return column_names(self)
 
     @property
     def names_of_labels(self) -> Any:
-        """Names of the labels: given, those of the table, or the classes; None where they have none."""
+        """Names of the labels: given ones, those of the table, or the classes; None without names."""
         if self.label_names is None and self._labels.one_class:
             return [str(c) for c in self.classes_]
         return self.label_names if self.label_names is not None else self._labels.names

@@ -1,6 +1,6 @@
-"""Naive Bayes, one label against the rest: the simple classifier that a head should rank labels at least as well as.
+"""Naive Bayes, one label against the rest: a simple classifier, which a head should not be worse than.
 
-With the sums of the features of rows that have a label, and of those that lack it, as shares a_v and b_v, a row with features f
+Let a_v and b_v be the shares of word v among the features of rows with a label and of rows without it. A row with features f
 has the score log odds of the label + sum_v f_v log(a_v / b_v).
 """
 
@@ -13,14 +13,14 @@ from ._full import Rows
 _SMOOTHING = 0.1  # added to every sum
 
 
-def naive_bayes(part: Rows, rest: Rows) -> np.ndarray:
-    """Scores (m, L) of rows from other rows."""
-    n = part.labels.shape[0]
-    total = np.asarray(part.features.sum(axis=0)).ravel()
-    own = (part.labels.T.astype(np.float32) @ part.features).toarray()
-    ratios = _log_shares(own) - _log_shares(np.maximum(total - own, 0.0))
-    odds = np.log(part.label_counts + 0.5) - np.log(n - part.label_counts + 0.5)
-    return np.asarray(rest.features @ ratios.T + odds)
+def naive_bayes(train: Rows, test: Rows) -> np.ndarray:
+    """Compute scores (m, L) of test rows, learned from training rows."""
+    n = train.labels.shape[0]
+    total = np.asarray(train.features.sum(axis=0)).ravel()
+    label_sums = (train.labels.T.astype(np.float32) @ train.features).toarray()
+    ratios = _log_shares(label_sums) - _log_shares(np.maximum(total - label_sums, 0.0))
+    odds = np.log(train.label_counts + 0.5) - np.log(n - train.label_counts + 0.5)
+    return np.asarray(test.features @ ratios.T + odds)
 
 
 def _log_shares(sums: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..moments import WordMoments
-from ..passes import RowGroups
+from ..passes import Folds
 from .moments import DiagonalMoments, OccurrenceMoments, OccurrenceSums
 
 
@@ -19,11 +19,11 @@ class PartMoments:
     Attributes
     ----------
     words : ndarray of int, shape (F,)
-        The frequent words that have coordinates.
+        Frequent words, which have coordinates.
     overall : ndarray of shape (F,)
-        Their frequencies in all documents, on the scale of their probabilities.
+        Frequencies of these words in all documents, on the scale of their probabilities.
     diagonal : DiagonalMoments or None
-        What is added to the moments of different words.
+        Diagonal that is added to the moments of different words.
     """
 
     moments: OccurrenceMoments
@@ -35,17 +35,17 @@ class PartMoments:
     _cubes: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
-    def dealt(self) -> RowGroups:
-        return self.moments.dealt
+    def folds(self) -> Folds:
+        return self.moments.folds
 
-    def of(self, groups: Sequence[int]) -> WordMoments:
-        """Moments of the documents of some groups together."""
-        found = self.moments.of(self.sums, groups, self._cube(tuple(groups)))
-        return self.diagonal.added_to(found, self.moments.coordinates) if self.diagonal else found
+    def combine(self, groups: Sequence[int]) -> WordMoments:
+        """Return the moments of the documents of some groups together."""
+        moments = self.moments.compute(self.sums, groups, self._cube(tuple(groups)))
+        return self.diagonal.add_to(moments, self.moments.coordinates) if self.diagonal else moments
 
     def _cube(self, groups: tuple[int, ...]) -> np.ndarray:
         if groups not in self._cubes:
-            parts = self.dealt.splits[0] if groups == self.dealt.all and self.dealt.splits else ()  # sums add up
+            parts = self.folds.splits[0] if groups == self.folds.all and self.folds.splits else ()  # sums add up
             self._cubes[groups] = (
                 self._cube(parts[0]) + self._cube(parts[1])
                 if parts

@@ -1,23 +1,21 @@
-"""The generative parameters: what both ways to find them give, and EM from there."""
+"""Topics of labelled documents, and EM that refines them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refined, Refinement, over, refine
-from ..passes import Blocks, Plan, RowGroups
+from ..passes import Blocks
 from ..tensor import WhitenedDecomposition
 from ._documents import Documents
-from ._likelihood import LabelledMixtureUpdate, Pseudo
+from ._likelihood import MixtureWithLabelsUpdate, Pseudo
 from ._parts import PartMoments
 
-SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that leaves nothing impossible
-_PSEUDO_DOCUMENTS = 1.0
+SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities, so that nothing is impossible
+_PSEUDO_DOCUMENTS = 1.0  # pseudo-documents that EM adds to each topic
 
 
 @dataclass(frozen=True)
@@ -29,19 +27,21 @@ class Topics:
     weights: np.ndarray
 
     def sorted(self) -> Topics:
-        """The same, the largest weight first."""
+        """Return the topics with the largest weight first."""
         order = np.argsort(-self.weights, kind="stable")
         return Topics(self.words[order], self.labels[order], self.weights[order])
 
-    def smoothed(self, words: np.ndarray, labels: np.ndarray) -> Topics:
-        """Mixed with the overall probabilities of words (D,) and labels (L,), so that nothing is impossible."""
-        keep = 1 - SMOOTHING
-        return Topics(keep * self.words + SMOOTHING * words, keep * self.labels + SMOOTHING * labels, self.weights)
+    def mix_with_overall(self, words: np.ndarray, labels: np.ndarray) -> Topics:
+        """Return topics mixed with the overall probabilities of words (D,) and labels (L,), so that nothing is impossible."""
+        own_share = 1 - SMOOTHING
+        return Topics(
+            own_share * self.words + SMOOTHING * words, own_share * self.labels + SMOOTHING * labels, self.weights
+        )
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """Topics and what they were found from.
+    """Recovered topics, and the decomposition behind them.
 
     Attributes
     ----------
@@ -52,15 +52,13 @@ class Recovered:
     weights : ndarray of shape (K,)
         Eigenvalues lambda_k of the whitened tensor.
     info : Bunch
-        Of the decomposition.
+        Diagnostics of the decomposition.
     total : float
-        Sum of the weights before they were normalised.
+        Sum of the weights before normalisation.
     parts : PartMoments or None
-        From which parts of the data can be fitted.
+        Moments from which parts of the data can be fitted.
     decomposition : WhitenedDecomposition or None
-        Of the moments in coordinates.
-    share : float
-        Of the overall probabilities in those that posteriors are taken of.
+        Decomposition of the moments in coordinates.
     """
 
     topics: Topics
@@ -70,31 +68,21 @@ class Recovered:
     total: float
     parts: PartMoments | None = None
     decomposition: WhitenedDecomposition | None = None
-    share: float = SMOOTHING
 
 
-class Recovery(Protocol):
-    """A way from documents to topics."""
-
-    def recover(
-        self, documents: Documents, beside: Sequence[Plan], dealt: RowGroups
-    ) -> tuple[Recovered | LatentiaError, list[Any]]:
-        """Finished topics, or why the documents do not carry them; and the results of plans that share their passes."""
-
-
-def one_topic(documents: Documents) -> Recovered:
-    """A single topic, whose probabilities are those of all documents."""
+def make_single_topic(documents: Documents) -> Recovered:
+    """Return a single topic with the probabilities of all documents."""
     topics = Topics(documents.words[None].copy(), documents.labels[None].copy(), np.ones(1))
     return Recovered(topics, np.ones(1), np.ones(1), None, 1.0)
 
 
-def refined_topics(topics: Topics, documents: Documents, rows: Blocks, steps: Refine) -> Refined:
-    """Topics after EM on some rows of the documents."""
+def refine_topics(topics: Topics, documents: Documents, rows: Blocks, steps: Refine) -> Refined:
+    """Refine topics by EM on some rows of the documents."""
     if not steps:
-        return Refined(topics, Refinement.none())
+        return Refined(topics, Refinement.no_steps())
     words, labels, passes = documents.words, documents.labels, documents.passes
-    start = topics.smoothed(words, labels)
+    start = topics.mix_with_overall(words, labels)
     pseudo = Pseudo(_PSEUDO_DOCUMENTS, words, labels)
-    update = LabelledMixtureUpdate(start.words, start.labels, start.weights, documents.occurrences, pseudo)
-    found = refine(update, over(rows, passes.n_jobs, passes.verbose), steps)
-    return Refined(Topics(*found.values).sorted(), found)
+    update = MixtureWithLabelsUpdate(start.words, start.labels, start.weights, documents.occurrences, pseudo)
+    refinement = refine(update, over(rows, passes.n_jobs, passes.verbose), steps)
+    return Refined(Topics(*refinement.values).sorted(), refinement)

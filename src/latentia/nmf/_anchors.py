@@ -1,4 +1,4 @@
-"""Rows that are a component alone: the searches, the race between them, and means of the rows near each."""
+"""Search for pure rows: the searches, the race between them, and means of the rows near each."""
 
 from __future__ import annotations
 
@@ -8,198 +8,174 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..simplex import distance_loners, exact_loners, farthest_vertices, robust_loners
+from ..simplex import distance_loners, farthest_vertices
 from ._descent import row_weights
 from ._selection import (
-    Leading,
-    affine_vertices,
-    extreme_rays,
-    nonnegative_projections,
-    preconditioned_vertices,
-    smoothed_vertices,
-    squared_distances,
-    whitened_vertices,
+    LeadingCoordinates,
+    compute_squared_distances,
+    find_affine_vertices,
+    find_hull_vertices,
+    find_preconditioned_vertices,
+    find_whitened_vertices,
 )
 
 K = TypeVar("K")
 
-Method = Literal[
-    "auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "xray", "smoothed", "lp", "robust-lp", "loners"
-]
+Method = Literal["auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "robust-lp"]
 METHODS = get_args(Method)
-RACE = "spa", "farthest", "whitened", "spa-spa", "snpa"  # that "auto" compares
+RACING_METHODS = "spa", "farthest", "whitened", "spa-spa", "snpa"  # the searches that "auto" compares
 
-_FEW = 500  # points, of which more vertices than there are points are looked for, to say how many there are
-_SAMPLE = 2000  # points whose residuals decide a race
-_AVERAGED = 0.01  # of the points, for means of "smoothed",
-_FEWEST, _MOST = 2, 50  # at least and at most
-_NEAR = 0.9999, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8  # least weight of points that are averaged
-_FROM = 10.0  # times as many points as components, from which on "smoothed" averages any
+_MAX_SEARCHED = 500  # with fewer points than components, so many points are searched for the supported number
+_RACE_SAMPLE = 2000  # number of points whose residuals decide the race
+_WEIGHT_LIMITS = 0.9999, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8  # least weights that are tried for points to be averaged
 
 
 Members = list[np.ndarray]
 
 
 class Selection(NamedTuple):
-    """Points that are vertices.
+    """Points chosen as vertices.
 
     Attributes
     ----------
     members : list of ndarray of int
-        The points whose mean each vertex is, the anchor first.
+        The points that are averaged for each vertex, the anchor first.
     method : str
-        What found them.
+        The search that chose them.
     scaled : bool
-        Whether it searched among scaled rows.
-    others : dict
-        What the methods that lost the race found.
+        Whether rows were scaled for the search.
+    rivals : dict
+        Members by the methods that lost the race.
     """
 
     members: Members
     method: str
     scaled: bool
-    others: dict[str, Members]
+    rivals: dict[str, Members]
 
     @classmethod
-    def of(cls, found: Mapping[Any, Members], best: Any, method: str, scaled: bool) -> Selection:
-        """The best of what was found."""
-        names = {one: one if isinstance(one, str) else one[0] for one in found}
-        return cls(found[best], method, scaled, {names[one]: own for one, own in found.items() if one != best})
+    def from_best(cls, candidates: Mapping[Any, Members], best: Any, method: str, scaled: bool) -> Selection:
+        """Return the best candidate; the others become its rivals."""
+        names = {key: key if isinstance(key, str) else key[0] for key in candidates}
+        rivals = {names[key]: members for key, members in candidates.items() if key != best}
+        return cls(candidates[best], method, scaled, rivals)
 
     @property
     def anchors(self) -> np.ndarray:
-        """Number of the point that stands for each vertex, shape (r,)."""
-        return np.array([one[0] for one in self.members], dtype=np.int64)
+        """Numbers of the points that stand for the vertices, shape (r,)."""
+        return np.array([rows[0] for rows in self.members], dtype=np.int64)
 
     def vertices(self, points: np.ndarray) -> np.ndarray:
-        """Means of the members, shape (r, k)."""
-        return means(points, self.members)
+        """Return means of the members, shape (r, k)."""
+        return average_members(points, self.members)
 
 
-def means(points: np.ndarray, members: Members) -> np.ndarray:
-    """Mean of the points of each vertex, shape (r, k)."""
-    return np.array([points[own].mean(axis=0) for own in members])
+def average_members(points: np.ndarray, members: Members) -> np.ndarray:
+    """Average the points of each vertex, shape (r, k)."""
+    return np.array([points[rows].mean(axis=0) for rows in members])
 
 
-def found_by(
+def search_vertices(
     method: Method, points: np.ndarray, n_components: int, *, eps: float | None = None, n_jobs: int | None = None
 ) -> dict[str, Members]:
-    """What the methods that are compared find, those that find as many as were asked for."""
-    if len(points) < n_components and len(points) > _FEW:
-        raise _too_many(len(points), n_components, "there are no more different rows")
+    """Search by each method that is compared; keep the answers with as many vertices as were asked for."""
+    if len(points) < n_components and len(points) > _MAX_SEARCHED:
+        raise _too_many_error(len(points), n_components, "there are no more different rows")
     n = min(n_components, len(points))
-    methods = RACE if method == "auto" else (method,)
-    leading = Leading.of(points, n) if {"whitened", "spa-spa"} & set(methods) else None
-    found = {one: _by(one, points, n, leading, eps, n_jobs) for one in methods}
-    complete = {one: members for one, members in found.items() if len(members) == n_components}
+    methods = RACING_METHODS if method == "auto" else (method,)
+    leading = LeadingCoordinates.compute(points, n) if {"whitened", "spa-spa"} & set(methods) else None
+    candidates = {name: _search(name, points, n, leading, eps, n_jobs) for name in methods}
+    complete = {name: members for name, members in candidates.items() if len(members) == n_components}
     if not complete:
-        raise _too_many(max(len(members) for members in found.values()), n_components, _WHY.get(method, _SPAN))
+        n_supported = max(len(members) for members in candidates.values())
+        raise _too_many_error(n_supported, n_components, _NOT_FAR if method == "robust-lp" else _IN_SPAN)
     return complete
 
 
-def raced(
-    found: Mapping[K, Members], points: np.ndarray, mixing: Literal["simplex", "cone"], n_jobs: int | None = None
+def select_by_residual(
+    candidates: Mapping[K, Members], points: np.ndarray, mixing: Literal["simplex", "cone"], n_jobs: int | None = None
 ) -> tuple[K, float]:
-    """What leaves the least of the points, and how much, of a sample of them."""
-    some = points if len(points) <= _SAMPLE else points[np.linspace(0, len(points) - 1, _SAMPLE).astype(np.int64)]
-    squared = np.einsum("ij,ij->i", some, some)
-    left: dict[frozenset[int], float] = {}
-    best: dict[K, float] = {}
-    for one, members in found.items():
-        same = frozenset(int(own[0]) for own in members)
-        if same not in left:
-            vertices = means(points, members)
-            weights = row_weights(some, vertices, mixing, n_jobs)
-            left[same] = float(squared_distances(some, squared, vertices, weights).sum())
-        best[one] = left[same]
-    first = min(best, key=lambda one: best[one])
-    return first, best[first]
+    """Return the candidate with the smallest residual on a sample of the points, and this residual."""
+    sample = (
+        points
+        if len(points) <= _RACE_SAMPLE
+        else points[np.linspace(0, len(points) - 1, _RACE_SAMPLE).astype(np.int64)]
+    )
+    squared = np.einsum("ij,ij->i", sample, sample)
+    residuals: dict[frozenset[int], float] = {}
+    residual_of: dict[K, float] = {}
+    for key, members in candidates.items():
+        anchors = frozenset(int(rows[0]) for rows in members)
+        if anchors not in residuals:
+            vertices = average_members(points, members)
+            weights = row_weights(sample, vertices, mixing, n_jobs)
+            residuals[anchors] = float(compute_squared_distances(sample, squared, vertices, weights).sum())
+        residual_of[key] = residuals[anchors]
+    winner = min(residual_of, key=lambda key: residual_of[key])
+    return winner, residual_of[winner]
 
 
-_SPAN = "beyond them every row lies in the span of those found"
-_WHY = {
-    "lp": "no other row is outside of the hull of the others",
-    "robust-lp": "there are no more rows clearly outside of the hull of the others. Lower eps, or use another method",
-    "loners": "there are no more rows clearly outside of the hull of the others. Lower eps, or use another method",
-}
+_IN_SPAN = "beyond them every row lies in the span of those found"
+_NOT_FAR = "there are no more rows clearly outside of the hull of the others. Lower eps, or use another method"
 
 
-def _too_many(found: int, asked: int, why: str) -> LatentiaError:
+def _too_many_error(n_found: int, n_components: int, reason: str) -> LatentiaError:
     return LatentiaError(
-        f"this data supports at most {max(found, 1)} components: {why}.",
-        at_most=max(found, 1),
+        f"this data supports at most {max(n_found, 1)} components: {reason}.",
+        at_most=max(n_found, 1),
         parameter="n_components",
-        value=asked,
+        value=n_components,
     )
 
 
-def _by(
-    method: str, points: np.ndarray, n: int, leading: Leading | None, eps: float | None, n_jobs: int | None
+def _search(
+    method: str, points: np.ndarray, n: int, leading: LeadingCoordinates | None, eps: float | None, n_jobs: int | None
 ) -> Members:
-    """The points of each vertex, as one method finds them."""
-    if method == "smoothed":
-        averaged = int(np.clip(_AVERAGED * len(points), _FEWEST, _MOST)) if len(points) >= _FROM * n else 1
-        return smoothed_vertices(points, n, averaged)
+    """Find vertices by one method; each has one member."""
     if method == "spa":
-        found = farthest_vertices(points, n)[0]
+        rows = farthest_vertices(points, n)[0]
     elif method == "farthest":
-        found = affine_vertices(points, n)
+        rows = find_affine_vertices(points, n)
     elif method == "whitened":
-        found = whitened_vertices(points, n, leading)
+        rows = find_whitened_vertices(points, n, leading)
     elif method == "spa-spa":
-        found = preconditioned_vertices(points, n, leading)
+        rows = find_preconditioned_vertices(points, n, leading)
     elif method == "snpa":
-        found = nonnegative_projections(points, n, n_jobs)
-    elif method == "xray":
-        found = extreme_rays(points, n, n_jobs)
+        rows = find_hull_vertices(points, n, n_jobs)
     else:
-        found = _by_programs(method, points, n, eps)
-    return list(found[:, None])
+        rows = distance_loners(points, n, eps=eps)
+    return list(rows[:, None])
 
 
-def _by_programs(method: str, points: np.ndarray, n: int, eps: float | None) -> np.ndarray:
-    """Loners by linear programming; of more than were asked for, those farthest apart."""
-    if method == "lp":
-        found = exact_loners(points)
-    elif method == "robust-lp":
-        found = distance_loners(points, n, eps=eps)
-    else:
-        found = robust_loners(points, n, eps=eps)
-    if len(found) > n:
-        chosen = nonnegative_projections(points[found] - points[found].mean(axis=0), n)
-        found = found[chosen]
-    return np.asarray(found)
+def pool_members(
+    points: np.ndarray, selection: Selection, weights: np.ndarray, noise: float, hidden: float
+) -> Selection:
+    """Average vertices over the points near them, as far as this lowers the expected error.
 
-
-def pooled(points: np.ndarray, selection: Selection, weights: np.ndarray, noise: float, hidden: float) -> Selection:
-    """Vertices averaged over the points near them, as far as this lowers the expected error.
-
-    The mean of the points with a share of at least t has less noise than the anchor and some bias. The squared distance of the
-    two estimates the bias (less the noise of both), so each vertex takes the t of the least bias^2 + noise, the anchor alone
-    included.
+    The mean of the points with a share of at least t has less noise than the anchor and some bias. The squared distance between
+    the two, less the noise of both, estimates the bias. So each vertex takes the t with the least bias^2 + noise, or stays the
+    anchor alone.
 
     Parameters
     ----------
     weights : ndarray of shape (m, r)
-        Of all points on the vertices.
+        Weights of all points on the vertices.
     noise : float
         Squared length of the noise of a point.
     hidden : float
-        That of what its coordinates leave out.
+        Squared length of the noise that the coordinates leave out.
     """
-    if selection.method == "smoothed":
-        return selection
     totals = weights.sum(axis=1, keepdims=True)
     shares = weights / np.where(totals > 0, totals, 1.0)
     members = list(selection.members)
-    whole = noise + hidden
+    anchor_noise = noise + hidden
     for k, anchor in enumerate(selection.anchors):
-        least = whole
-        for limit in _NEAR:
-            near = np.flatnonzero(shares[:, k] >= limit)
-            near = np.concatenate([[anchor], near[near != anchor]])
-            apart = float(((points[near].mean(axis=0) - points[anchor]) ** 2).sum())
-            bias = max(apart - noise * (1 - 1 / len(near)), 0.0)
-            if bias + whole / len(near) < least:
-                least, members[k] = bias + whole / len(near), near
+        best_error = anchor_noise
+        for limit in _WEIGHT_LIMITS:
+            rows = np.flatnonzero(shares[:, k] >= limit)
+            rows = np.concatenate([[anchor], rows[rows != anchor]])
+            squared_distance = float(((points[rows].mean(axis=0) - points[anchor]) ** 2).sum())
+            bias = max(squared_distance - noise * (1 - 1 / len(rows)), 0.0)
+            if bias + anchor_noise / len(rows) < best_error:
+                best_error, members[k] = bias + anchor_noise / len(rows), rows
     return selection._replace(members=members)

@@ -27,50 +27,52 @@ from numba import njit
 from scipy import sparse
 from scipy.special import gammaln, xlogy
 
-from .._threads import for_chunks
 from ..exceptions import LatentiaError
 from ..moments.counts import Counts, as_counts
 from ..simplex import farthest_vertices, simplex_least_squares
-from ._points import leading_triplets
+from ..system.threads import run_in_chunks
+from ._points import compute_leading_triplets
 
-_ROWS = 64  # that a thread takes at a time
-_SOFT = 0.1  # share of a start in components; the others are the mean row, which leaves more to the counts
-_ALONE = 1e-12  # of p, below which nothing else explains a count
+_ROWS_PER_TASK = 64  # rows that a thread takes at a time
+_COMPONENT_SHARE = 0.1  # share of the chosen rows in a start; the rest is the mean row: soft starts end lower
+_MIN_SHARE = 1e-12  # share of p that other components must have; below it, one component alone explains a count
 _TINY, _SMALLEST = 1e-150, 1e-300
-_MOST_SWEEPS, _STILL = 200, 1e-6  # of a row alone, and the share of it that a sweep moves at its end
-_CALM = 3  # iterations in a row whose gain is negligible
+_MAX_SWEEPS, _MIN_MOVE = 200, 1e-6  # sweeps of a single row; they end when one moves less than this share of it
+_CALM_SWEEPS = 3  # consecutive sweeps with a negligible gain that end a fit
 
 
 class Gaps(NamedTuple):
-    """Cells that are missing: ``indices[indptr[i]:indptr[i + 1]]`` are the columns of those of row i."""
+    """Missing cells: ``indices[indptr[i]:indptr[i + 1]]`` are their columns in row i."""
 
     indptr: np.ndarray
     indices: np.ndarray
 
     @classmethod
-    def none(cls, n: int) -> Gaps:
-        """No cell of n rows."""
+    def empty(cls, n: int) -> Gaps:
+        """Return gaps for n rows without a missing cell."""
         return cls(np.zeros(n + 1, np.int64), np.empty(0, np.int32))
 
-    def sums(self, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Sums of A W over the missing cells of each row, shape (n,)."""
+    def sums(self, fit_weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Return the sums of A W over the missing cells of each row, shape (n,)."""
         if not len(self.indices):
-            return np.zeros(len(weights))
-        at = np.repeat(np.arange(len(weights)), np.diff(self.indptr))
-        expected = sum(one[at] * other[self.indices] for one, other in zip(weights.T, columns.T, strict=True))
-        return np.bincount(at, expected, len(weights))
+            return np.zeros(len(fit_weights))
+        rows = np.repeat(np.arange(len(fit_weights)), np.diff(self.indptr))
+        expected = sum(
+            weight[rows] * entries[self.indices] for weight, entries in zip(fit_weights.T, factor.T, strict=True)
+        )
+        return np.bincount(rows, expected, len(fit_weights))
 
 
-def counts_and_gaps(table: Any) -> tuple[Counts, Gaps]:
+def split_gaps(table: Any) -> tuple[Counts, Gaps]:
     """Split a table of shape (n, d), dense or sparse, into its counts and its missing cells, which are NaN."""
     counts = as_counts(table)
     missing = np.isnan(counts.data)
     if not missing.any():
-        return counts, Gaps.none(len(counts.indptr) - 1)
-    at = np.repeat(np.arange(len(counts.indptr) - 1), np.diff(counts.indptr))
-    ends = np.append(0, np.cumsum(np.bincount(at[missing], minlength=len(counts.indptr) - 1)))
-    observed = Counts(counts.indptr - ends, counts.indices[~missing], counts.data[~missing])
-    return observed, Gaps(ends, counts.indices[missing])
+        return counts, Gaps.empty(len(counts.indptr) - 1)
+    rows = np.repeat(np.arange(len(counts.indptr) - 1), np.diff(counts.indptr))
+    row_ends = np.append(0, np.cumsum(np.bincount(rows[missing], minlength=len(counts.indptr) - 1)))
+    observed = Counts(counts.indptr - row_ends, counts.indices[~missing], counts.data[~missing])
+    return observed, Gaps(row_ends, counts.indices[missing])
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ class Table:
     rows, columns : Counts
     row_gaps, column_gaps : Gaps
     shape : (int, int)
-    of_counts, log_factorials : float
-        Sums of x log x - x, and of log x!: what does not depend on p in the divergence, and in minus the log-likelihood.
+    entropy_term, log_factorials : float
+        Sums of x log x - x and of log x!: the constant terms of the divergence and of minus the log-likelihood.
     """
 
     rows: Counts
@@ -91,15 +93,17 @@ class Table:
     row_gaps: Gaps
     column_gaps: Gaps
     shape: tuple[int, int]
-    of_counts: float
+    entropy_term: float
     log_factorials: float
 
     @classmethod
-    def of(cls, table: Any) -> Table:
-        """Of a csr_array; its NaN are missing cells."""
-        (rows, row_gaps), (columns, column_gaps) = counts_and_gaps(table), counts_and_gaps(table.T.tocsr())
-        own = float((xlogy(rows.data, rows.data) - rows.data).sum())
-        return cls(rows, columns, row_gaps, column_gaps, table.shape, own, float(gammaln(rows.data + 1).sum()))
+    def from_matrix(cls, table: Any) -> Table:
+        """Return the table of a csr_array, whose NaN are missing cells."""
+        (rows, row_gaps), (columns, column_gaps) = split_gaps(table), split_gaps(table.T.tocsr())
+        sum_of_counts = float((xlogy(rows.data, rows.data) - rows.data).sum())
+        return cls(
+            rows, columns, row_gaps, column_gaps, table.shape, sum_of_counts, float(gammaln(rows.data + 1).sum())
+        )
 
     @property
     def n_missing(self) -> int:
@@ -111,157 +115,176 @@ class Table:
         """The counts as a matrix, zero where they are missing."""
         return sparse.csr_array((self.rows.data, self.rows.indices, self.rows.indptr), shape=self.shape)
 
-    def with_gaps(self) -> sparse.csr_array:
-        """The counts as a matrix, NaN where they are missing."""
+    def to_csr_with_gaps(self) -> sparse.csr_array:
+        """Return the counts as a matrix, NaN where they are missing."""
         if not self.n_missing:
             return self.csr
         gaps = self.row_gaps
         missing = sparse.csr_array((np.full(self.n_missing, np.nan), gaps.indices, gaps.indptr), shape=self.shape)
         return sparse.csr_array(self.csr + missing)
 
-    def filled(self) -> sparse.csr_array:
-        """The counts with those that independent rows and columns have in the place of missing ones: a place to start from."""
+    def impute(self) -> sparse.csr_array:
+        """Replace missing counts by those of independent rows and columns, for the start of a fit."""
         if not self.n_missing:
             return self.csr
-        one = factored(self, self.csr.sum(axis=0)[:, None], _MOST_SWEEPS, _STILL)
-        at, columns = np.repeat(np.arange(self.shape[0]), np.diff(self.row_gaps.indptr)), self.row_gaps.indices
-        means = one.weights[at, 0] * one.columns[columns, 0]
-        return sparse.csr_array(self.csr + sparse.csr_array((means, (at, columns)), shape=self.shape))
+        rank_one = factorize(self, self.csr.sum(axis=0)[:, None], _MAX_SWEEPS, _MIN_MOVE)
+        rows, columns = np.repeat(np.arange(self.shape[0]), np.diff(self.row_gaps.indptr)), self.row_gaps.indices
+        means = rank_one.weights[rows, 0] * rank_one.columns[columns, 0]
+        return sparse.csr_array(self.csr + sparse.csr_array((means, (rows, columns)), shape=self.shape))
 
 
 @dataclass(frozen=True)
 class Factors:
-    """A W near a table.
+    """Nonnegative factors A, W of a table.
 
     Attributes
     ----------
     weights, columns : ndarrays of shape (n, r), (d, r)
         A, and W transposed.
     divergence : ndarray of shape (n_iterations,)
-        After each.
-    settled : bool
+        Divergence after each sweep.
+    converged : bool
     """
 
     weights: np.ndarray
     columns: np.ndarray
     divergence: np.ndarray
-    settled: bool
+    converged: bool
 
 
-def factored(table: Table, columns: np.ndarray, most: int, tol: float, n_jobs: int | None = None) -> Factors:
-    """Sweeps over both factors in turn, until three in a row each gain less than ``tol`` of the divergence.
+def factorize(table: Table, columns: np.ndarray, max_sweeps: int, tol: float, n_jobs: int | None = None) -> Factors:
+    """Sweep over both factors in turn, until three sweeps in a row each gain less than ``tol`` of the divergence.
 
     Parameters
     ----------
     table : Table
     columns : ndarray of shape (d, r)
-        W to start from, transposed.
+        Initial W, transposed.
     """
     columns = np.array(columns, dtype=np.float64, order="C")
-    weights = _even(table.rows, columns)
+    weights = _spread_evenly(table.rows, columns)
     divergence: list[float] = []
-    while len(divergence) < most and not _settled(divergence, tol):
-        swept(table.rows, columns, weights, 1, n_jobs, table.row_gaps)
-        logs = swept(table.columns, weights, columns, 1, n_jobs, table.column_gaps)
+    while len(divergence) < max_sweeps and not _has_converged(divergence, tol):
+        sweep_factor(table.rows, columns, weights, 1, n_jobs, table.row_gaps)
+        logs = sweep_factor(table.columns, weights, columns, 1, n_jobs, table.column_gaps)
         expected = float(weights.sum(axis=0) @ columns.sum(axis=0)) - float(table.row_gaps.sums(weights, columns).sum())
-        divergence.append(table.of_counts - float(logs.sum()) + expected)
-    return Factors(weights, columns, np.array(divergence), _settled(divergence, tol))
+        divergence.append(table.entropy_term - float(logs.sum()) + expected)
+    return Factors(weights, columns, np.array(divergence), _has_converged(divergence, tol))
 
 
-def loadings(
+def fit_weights(
     counts: Counts, components: np.ndarray, n_jobs: int | None = None, gaps: Gaps | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of rows on components of shape (r, d), and sum x log p of each row; words that no component has are left out."""
+    """Fit the weights of rows on components of shape (r, d); return them and sum x log p of each row.
+
+    Columns that no component has are left out.
+    """
     columns = np.ascontiguousarray(components.T)
-    weights = _even(counts, columns)
-    return weights, swept(counts, columns, weights, _MOST_SWEEPS, n_jobs, gaps)
+    weights = _spread_evenly(counts, columns)
+    return weights, sweep_factor(counts, columns, weights, _MAX_SWEEPS, n_jobs, gaps)
 
 
-def swept(
-    counts: Counts, other: np.ndarray, own: np.ndarray, most: int, n_jobs: int | None = None, gaps: Gaps | None = None
+def sweep_factor(
+    counts: Counts,
+    fixed: np.ndarray,
+    factor: np.ndarray,
+    max_sweeps: int,
+    n_jobs: int | None = None,
+    gaps: Gaps | None = None,
 ) -> np.ndarray:
-    """Change one factor, shape (n, r), in place, the other one being (d, r); returns sum x log p of each row."""
-    n, sums, logs = len(own), other.sum(axis=0), np.zeros(len(own))
-    gaps = Gaps.none(n) if gaps is None else gaps
-    for_chunks(lambda a, b: _sweep(*counts, *gaps, a, b, other, sums, own, most, _STILL, logs), n, _ROWS, n_jobs)
+    """Change one factor, shape (n, r), in place, with the other, shape (d, r), fixed; return sum x log p of each row."""
+    n, fixed_sums, logs = len(factor), fixed.sum(axis=0), np.zeros(len(factor))
+    gaps = Gaps.empty(n) if gaps is None else gaps
+
+    def sweep_chunk(first: int, last: int) -> None:
+        _sweep(*counts, *gaps, first, last, fixed, fixed_sums, factor, max_sweeps, _MIN_MOVE, logs)
+
+    run_in_chunks(sweep_chunk, n, _ROWS_PER_TASK, n_jobs)
     return logs
 
 
-def start(table: Table, r: int, seed: int) -> np.ndarray:
-    """Components to start from, shape (d, r): what the rows nearest to r rows far apart count, mixed with the mean row.
+def choose_start(table: Table, r: int, seed: int) -> np.ndarray:
+    """Choose initial components, shape (d, r): counts of the rows around each of r distant rows, and some of the mean row.
 
-    Distances are those of correspondence analysis, of rows over their sums with columns weighed by their inverse sums, in r
-    dimensions: near the mean row the divergence is half of their square. Vertices are looked for among rows of at least the
-    median sum, which have the least noise.
+    Distances are those of correspondence analysis in r dimensions: rows over their sums, columns weighted by their inverse
+    sums. Near the mean row the divergence is half of their square. Vertices are chosen among the rows with at least the median
+    sum, which have the least noise.
     """
-    counts = table.filled()
-    in_rows, in_columns = counts.sum(axis=1), counts.sum(axis=0)
-    n, d = np.count_nonzero(in_rows), np.count_nonzero(in_columns)
+    counts = table.impute()
+    row_totals, column_totals = counts.sum(axis=1), counts.sum(axis=0)
+    n, d = np.count_nonzero(row_totals), np.count_nonzero(column_totals)
     if r > min(n, d):
         raise LatentiaError(
             f"a table of {n} rows and {d} features with counts supports at most {min(n, d)} components.",
             at_most=int(min(n, d)), parameter="n_components", value=r,
         )  # fmt: skip
-    scales = [1 / np.sqrt(np.where(sums > 0, sums, 1.0)) for sums in (in_rows, in_columns)]
+    scales = [1 / np.sqrt(np.where(sums > 0, sums, 1.0)) for sums in (row_totals, column_totals)]
     scaled = sparse.csr_array(sparse.diags_array(scales[0]) @ counts @ sparse.diags_array(scales[1]))
-    left, sizes, _ = leading_triplets(scaled, r, seed, n_passes=2)
-    places = left * sizes * scales[0][:, None]
-    long = np.flatnonzero(in_rows >= np.median(in_rows[in_rows > 0]))
-    found = np.empty(0, dtype=np.int64)
-    for among in (long, np.flatnonzero(in_rows > 0)):
-        if len(found) < r:
-            found = among[farthest_vertices(places[among], r)[0]]
-    if len(found) < r:
+    row_vectors, sizes, _ = compute_leading_triplets(scaled, r, seed, n_passes=2)
+    places = row_vectors * sizes * scales[0][:, None]
+    frequent_rows = np.flatnonzero(row_totals >= np.median(row_totals[row_totals > 0]))
+    vertices = np.empty(0, dtype=np.int64)
+    for candidates in (frequent_rows, np.flatnonzero(row_totals > 0)):
+        if len(vertices) < r:
+            vertices = candidates[farthest_vertices(places[candidates], r)[0]]
+    if len(vertices) < r:
         raise LatentiaError(
-            f"the rows have rank {len(found)}, which supports at most {len(found)} components: they are a sum of no more.",
-            at_most=len(found), parameter="n_components", value=r,
+            f"the rows have rank {len(vertices)}, which supports at most {len(vertices)} components.",
+            at_most=len(vertices), parameter="n_components", value=r,
         )  # fmt: skip
-    components = np.asarray(counts.T @ simplex_least_squares(places, places[found]))
+    components = np.asarray(counts.T @ simplex_least_squares(places, places[vertices]))
     components /= np.maximum(components.sum(axis=0), _TINY)
-    return _SOFT * components + (1 - _SOFT) * (in_columns / in_columns.sum())[:, None]
+    return _COMPONENT_SHARE * components + (1 - _COMPONENT_SHARE) * (column_totals / column_totals.sum())[:, None]
 
 
-def divergence_of(counts: Counts, logs: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """D of each row, from its sum x log p and sum p, shape (n,)."""
-    return row_sums(counts, xlogy(counts.data, counts.data) - counts.data) - logs + expected
+def compute_divergences(counts: Counts, logs: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return D of each row from its sum x log p and its sum p, shape (n,)."""
+    return sum_rows(counts, xlogy(counts.data, counts.data) - counts.data) - logs + expected
 
 
-def divergence_of_one(table: Table) -> float:
-    """D from the mean row, scaled to the counts of each row."""
+def compute_mean_row_divergence(table: Table) -> float:
+    """Return D of the model in which all rows are multiples of the mean row."""
     if table.n_missing:
-        return float(factored(table, table.csr.sum(axis=0)[:, None], _MOST_SWEEPS, _STILL).divergence[-1])
-    in_rows, in_columns = row_sums(table.rows, table.rows.data), row_sums(table.columns, table.columns.data)
-    return float(_entropy(table.rows.data) - _entropy(in_rows) - _entropy(in_columns) + _entropy(in_rows.sum()))
+        return float(factorize(table, table.csr.sum(axis=0)[:, None], _MAX_SWEEPS, _MIN_MOVE).divergence[-1])
+    row_totals, column_totals = sum_rows(table.rows, table.rows.data), sum_rows(table.columns, table.columns.data)
+    return float(
+        _sum_x_log_x(table.rows.data)
+        - _sum_x_log_x(row_totals)
+        - _sum_x_log_x(column_totals)
+        + _sum_x_log_x(row_totals.sum())
+    )
 
 
-def _entropy(counts: Any) -> float:
+def _sum_x_log_x(counts: Any) -> float:
     return float((counts * np.log(np.maximum(counts, _SMALLEST))).sum())
 
 
-def row_sums(counts: Counts, values: np.ndarray) -> np.ndarray:
-    """Sums of values of the stored counts by row, shape (n,)."""
+def sum_rows(counts: Counts, values: np.ndarray) -> np.ndarray:
+    """Sum values of the stored counts by row, shape (n,)."""
     sums = np.add.reduceat(np.append(values, 0.0), counts.indptr[:-1])
     sums[np.diff(counts.indptr) == 0] = 0.0
     return np.asarray(sums)
 
 
-def _even(counts: Counts, columns: np.ndarray) -> np.ndarray:
-    """Weights of rows that have the same of each component, shape (n, r)."""
-    return np.repeat(row_sums(counts, counts.data)[:, None], columns.shape[1], axis=1) / max(
+def _spread_evenly(counts: Counts, columns: np.ndarray) -> np.ndarray:
+    """Return weights of rows that are equal for all components, shape (n, r)."""
+    return np.repeat(sum_rows(counts, counts.data)[:, None], columns.shape[1], axis=1) / max(
         float(columns.sum()), _TINY
     )
 
 
-def _settled(divergence: list[float], tol: float) -> bool:
-    recent = np.array(divergence[-_CALM - 1 :])
-    return len(recent) > _CALM and bool((np.abs(np.diff(recent)) <= tol * np.abs(recent[1:])).all())
+def _has_converged(divergence: list[float], tol: float) -> bool:
+    recent_values = np.array(divergence[-_CALM_SWEEPS - 1 :])
+    return len(recent_values) > _CALM_SWEEPS and bool(
+        (np.abs(np.diff(recent_values)) <= tol * np.abs(recent_values[1:])).all()
+    )
 
 
 # Sums may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long as no loop both
 # sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs.
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _slopes(x, inverse, h, n):
-    """a and b."""
+def _compute_slopes(x, inverse, h, n):
+    """Return a = sum x h / p and b = sum x h^2 / p^2."""
     a, b = 0.0, 0.0
     for e in range(n):
         r = h[e] * inverse[e]
@@ -271,12 +294,12 @@ def _slopes(x, inverse, h, n):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _slope_at_zero(x, p, h, w, n):
-    """a(0); infinite where nothing else explains a count."""
+def _compute_slope_at_zero(x, p, h, w, n):
+    """Return a(0); it is infinite where no other component explains a count."""
     a = 0.0
     for e in range(n):
         rest = p[e] - w * h[e]
-        a += x[e] * h[e] / rest if rest > _ALONE * p[e] else (np.inf if h[e] > 0.0 else 0.0)
+        a += x[e] * h[e] / rest if rest > _MIN_SHARE * p[e] else (np.inf if h[e] > 0.0 else 0.0)
     return a
 
 
@@ -288,22 +311,22 @@ def _move(p, inverse, h, by, n):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _next(w, a, b, s, x, p, h, n):
-    """The entry after a step."""
+def _take_step(w, a, b, s, x, p, h, n):
+    """Return the entry after a step."""
     if w == 0.0 and a <= s:
         return 0.0
     new = w + a / b * (a / s - 1.0) if b > 0.0 else 0.0
     if new > 0.0:
         return new
-    return 0.0 if _slope_at_zero(x, p, h, w, n) <= s else w * a / s
+    return 0.0 if _compute_slope_at_zero(x, p, h, w, n) <= s else w * a / s
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _gathered(indices, data, first, last, other, h, x):
-    """What multiplies the entries at the counts of a row, and these, without those that nothing explains; their number."""
+def _gather(indices, data, first, last, fixed, h, x):
+    """Gather the counts x of a row and the rows h of the fixed factor at them; return how many some component explains."""
     n = 0
     for e in range(first, last):
-        row, total = other[indices[e]], 0.0
+        row, total = fixed[indices[e]], 0.0
         for j in range(len(row)):
             h[j, n] = row[j]
             total += row[j]
@@ -314,45 +337,47 @@ def _gathered(indices, data, first, last, other, h, x):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _observed_sums(sums, gap_indices, first, last, other, w, s):
-    """Put the sums of h over the cells of a row that are there into ``s``; what has none of them gets no weight."""
+def _sum_observed(sums, gap_indices, first, last, fixed, w, s):
+    """Put the sums of h over the observed cells of a row into ``s``; a component without observed cells gets no weight."""
     s[:] = sums
     for e in range(first, last):
-        s -= other[gap_indices[e]]
+        s -= fixed[gap_indices[e]]
     for j in range(len(s)):
-        if first < last and s[j] <= _ALONE * sums[j]:
+        if first < last and s[j] <= _MIN_SHARE * sums[j]:
             s[j], w[j] = 0.0, 0.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _sweep(indptr, indices, data, gap_indptr, gap_indices, first, last, other, sums, own, most, still, logs):
-    """Sweeps of rows first to last of ``own``, at most so many, until one moves next to nothing."""
-    longest, r = 0, other.shape[1]
+def _sweep(
+    indptr, indices, data, gap_indptr, gap_indices, first, last, fixed, fixed_sums, factor, max_sweeps, min_move, logs
+):
+    """Sweep over rows first to last of ``factor``, each until a sweep moves almost nothing or ``max_sweeps`` are done."""
+    longest, r = 0, fixed.shape[1]
     s = np.empty(r)
     for i in range(first, last):
         longest = max(longest, indptr[i + 1] - indptr[i])
     h, x = np.empty((r, longest + 1)), np.empty(longest + 1)
     p, inverse = np.empty(longest + 1), np.empty(longest + 1)
     for i in range(first, last):
-        w = own[i]
-        _observed_sums(sums, gap_indices, gap_indptr[i], gap_indptr[i + 1], other, w, s)
-        n = _gathered(indices, data, indptr[i], indptr[i + 1], other, h, x)
+        w = factor[i]
+        _sum_observed(fixed_sums, gap_indices, gap_indptr[i], gap_indptr[i + 1], fixed, w, s)
+        n = _gather(indices, data, indptr[i], indptr[i + 1], fixed, h, x)
         p[:n] = 0.0
         for j in range(r):
             _move(p, inverse, h[j], w[j], n)
-        for _ in range(most):
-            moved, size = 0.0, 0.0
+        for _ in range(max_sweeps):
+            total_move, total_size = 0.0, 0.0
             for j in range(r):
                 if s[j] <= 0.0:
                     continue
-                a, b = _slopes(x, inverse, h[j], n)
-                new = _next(w[j], a, b, s[j], x, p, h[j], n)
+                a, b = _compute_slopes(x, inverse, h[j], n)
+                new = _take_step(w[j], a, b, s[j], x, p, h[j], n)
                 if new != w[j]:
-                    moved += abs(new - w[j])
+                    total_move += abs(new - w[j])
                     _move(p, inverse, h[j], new - w[j], n)
                     w[j] = new
-                size += new
-            if moved <= still * size:
+                total_size += new
+            if total_move <= min_move * total_size:
                 break
         total = 0.0
         for e in range(n):

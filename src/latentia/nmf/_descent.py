@@ -21,19 +21,19 @@ from ..likelihood import EStep, Refine, Refinement, Values, refine
 from ..likelihood.residuals import best_gaussian_log_likelihood
 from ..passes import Block
 from ..simplex import nonnegative_least_squares, observed_least_squares, simplex_least_squares
-from ._selection import squared_distances
+from ._selection import compute_squared_distances
 
 Mixing = Literal["simplex", "cone"]
 
-_AT_ONCE = 1 << 22  # entries of rows that are dense at a time
+_MAX_DENSE_ENTRIES = 1 << 22  # entries of rows that are made dense at a time
 _SWEEPS = 10
-_MOST_ROUNDS = 200
-_CANCELLED = 1e-8  # share of the energy, below which a difference of squares has lost it
+_MAX_ROUNDS = 200
+_CANCELLATION_LIMIT = 1e-8  # share of the energy below which a residual by differences of squares is rounding
 
 
 @dataclass
 class FactorSums:
-    """What a pass adds up.
+    """Sums of one pass over the rows.
 
     Attributes
     ----------
@@ -44,8 +44,8 @@ class FactorSums:
     shares : ndarray of shape (r,)
         Sum over rows of the share that each component has of a row: its weight, or for "cone", where the length of a component
         means nothing, the sum of what it adds to the row.
-    energy, left : float
-        Squared length of the rows, and of what A W leaves of them.
+    energy, residual_energy : float
+        Squared lengths of the rows and of X - A W.
     n_rows, n_cells : int
         Cells without those that are missing.
     """
@@ -54,33 +54,33 @@ class FactorSums:
     cross: np.ndarray
     shares: np.ndarray
     energy: float = 0.0
-    left: float = 0.0
+    residual_energy: float = 0.0
     n_rows: int = 0
     n_cells: int = 0
 
     @property
     def relative_error(self) -> float:
         """|X - A W| / |X|."""
-        return float(np.sqrt(self.left / self.energy)) if self.energy > 0 else 0.0
+        return float(np.sqrt(self.residual_energy / self.energy)) if self.energy > 0 else 0.0
 
     @property
     def log_likelihood(self) -> float:
-        """In nats, at the best variance of the noise."""
-        return best_gaussian_log_likelihood(self.left, self.energy, self.n_cells)
+        """Log-likelihood in nats, at the best variance of the noise."""
+        return best_gaussian_log_likelihood(self.residual_energy, self.energy, self.n_cells)
 
 
 @dataclass
 class Descent:
-    """The relative error of every round, which decides when they end.
+    """Relative errors of the rounds, which decide when they end.
 
     Attributes
     ----------
     tol : float
-        Relative change of the error in each of two rounds, below which it has settled.
+        Relative change of the error below which two rounds in a row mean convergence.
     outside : callable or None
-        Of components, what their hull leaves of the rows over what noise leaves: from one on, further rounds fit noise.
+        Takes components; returns the part of the rows outside their hull, relative to noise. From 1 down, rounds fit noise.
     components : ndarray of shape (r, d)
-        Of the last round.
+        Components of the last round.
     """
 
     tol: float = 1e-4
@@ -89,19 +89,19 @@ class Descent:
     components: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def fingerprint(self) -> list[float]:
-        """What checkpoints tell its passes by: the errors before."""
+        """Return the errors so far, by which checkpoints recognise a pass."""
         return self.errors
 
-    def settled(self) -> bool:
-        """Whether the last two rounds hardly changed the error, or the rows are in the hull but for noise."""
+    def converged(self) -> bool:
+        """Return True if the last two rounds hardly changed the error, or if the rows lie in the hull but for noise."""
         if self.outside is not None and self.outside(self.components) <= 1:
             return True
-        recent = np.array(self.errors[-3:])
-        return len(recent) == 3 and bool((np.abs(np.diff(recent)) <= self.tol * recent[1:]).all())
+        recent_errors = np.array(self.errors[-3:])
+        return len(recent_errors) == 3 and bool((np.abs(np.diff(recent_errors)) <= self.tol * recent_errors[1:]).all())
 
 
 class FactorUpdate:
-    """Small statistic of one round.
+    """Statistic of one round: the sums from which the next components follow.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ class FactorUpdate:
         Whether weights sum to one.
     descent : Descent
     nonnegative : bool
-        Whether components are.
+        Whether components must be nonnegative.
     scale : float
-        What rows are multiplied by.
+        Factor of the rows.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class FactorUpdate:
     def values(self) -> Values:
         return (self.components,)
 
-    def at(self, *values: np.ndarray) -> FactorUpdate:
+    def move_to(self, *values: np.ndarray) -> FactorUpdate:
         (components,) = values
         return FactorUpdate(components, self.mixing, self.descent, self.nonnegative, self.scale)
 
@@ -134,22 +134,24 @@ class FactorUpdate:
         return FactorSums(np.zeros((r, r)), np.zeros((r, d)), np.zeros(r))
 
     def add(self, state: FactorSums, block: Block) -> FactorSums:
-        step = max(1, _AT_ONCE // self.components.shape[1])
+        step = max(1, _MAX_DENSE_ENTRIES // self.components.shape[1])
         for first in range(0, block[0].shape[0], step):
-            part = block[0][first : first + step]
-            rows = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+            table = block[0][first : first + step]
+            rows = np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=np.float64)
             rows = rows if self.scale == 1 else rows * self.scale
             weights, gaps = row_weights(rows, self.components, self.mixing, n_jobs=1), missing_entries(rows)
-            rows = filled(rows, gaps, weights, self.components)
+            rows = fill_gaps(rows, gaps, weights, self.components)
             state.gram += weights.T @ weights
             state.cross += weights.T @ rows
-            state.shares += _shares(weights, self.components, self.mixing).sum(axis=0)
+            state.shares += _compute_shares(weights, self.components, self.mixing).sum(axis=0)
             squared = np.einsum("ij,ij->i", rows, rows)
             energy = float(squared.sum() if gaps is None else (rows[~gaps] ** 2).sum())
-            left = float(squared_distances(rows, squared, self.components, weights).sum())
-            if left <= _CANCELLED * energy:
-                left = float(((rows - weights @ self.components) ** 2).sum())
-            state.energy, state.left, state.n_rows = state.energy + energy, state.left + left, state.n_rows + len(rows)
+            residual = float(compute_squared_distances(rows, squared, self.components, weights).sum())
+            if residual <= _CANCELLATION_LIMIT * energy:
+                residual = float(((rows - weights @ self.components) ** 2).sum())
+            state.energy += energy
+            state.residual_energy += residual
+            state.n_rows += len(rows)
             state.n_cells += rows.size if gaps is None else int(np.count_nonzero(~gaps))
         return state
 
@@ -158,25 +160,25 @@ class FactorUpdate:
         first.cross += second.cross
         first.shares += second.shares
         first.energy += second.energy
-        first.left += second.left
+        first.residual_energy += second.residual_energy
         first.n_rows += second.n_rows
         first.n_cells += second.n_cells
         return first
 
     def expected(self, sums: FactorSums) -> Sequence[Any]:
-        return (_Swept(self, sums),)
+        return (_SweepStep(self, sums),)
 
 
-def refined(start: FactorUpdate, e_step: EStep, rounds: Refine) -> Refinement:
-    """Rounds until they settle, at most so many if that is a number."""
-    most = _MOST_ROUNDS if rounds == "auto" else rounds
-    return refine(start, e_step, "auto" if most else 0, until=start.descent.settled, most=most)
+def run_rounds(start: FactorUpdate, e_step: EStep, rounds: Refine) -> Refinement:
+    """Run rounds until they converge, or at most ``rounds`` of them."""
+    max_rounds = _MAX_ROUNDS if rounds == "auto" else rounds
+    return refine(start, e_step, "auto" if max_rounds else 0, until=start.descent.converged, max_steps=max_rounds)
 
 
 def row_weights(rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:
-    """Weights of each row on the components by least squares, nonnegative, and summing to one for "simplex"; (n, r).
+    """Fit the nonnegative weights of each row by least squares, shape (n, r); for "simplex" they sum to one.
 
-    Cells that are NaN are left out.
+    NaN cells are left out.
     """
     gaps = missing_entries(rows)
     if gaps is not None:
@@ -192,15 +194,15 @@ def row_weights(rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs
     return nonnegative_least_squares(rows, components, tol=0.0, n_jobs=n_jobs)
 
 
-def filled(rows: np.ndarray, gaps: np.ndarray | None, weights: np.ndarray, components: np.ndarray) -> np.ndarray:
-    """Return the rows with fitted entries in cells that are missing.
+def fill_gaps(rows: np.ndarray, gaps: np.ndarray | None, weights: np.ndarray, components: np.ndarray) -> np.ndarray:
+    """Return the rows with fitted entries in missing cells.
 
-    Least squares on the filled rows has the same weights, and descends on the cells that are there.
+    Least squares on the filled rows has the same weights, and lowers the error on the observed cells.
     """
     return rows if gaps is None else np.where(gaps, weights @ components, rows)
 
 
-def _shares(weights: np.ndarray, components: np.ndarray, mixing: Mixing) -> np.ndarray:
+def _compute_shares(weights: np.ndarray, components: np.ndarray, mixing: Mixing) -> np.ndarray:
     if mixing == "simplex":
         return weights
     parts = weights * np.abs(components).sum(axis=1)
@@ -209,19 +211,19 @@ def _shares(weights: np.ndarray, components: np.ndarray, mixing: Mixing) -> np.n
 
 
 @dataclass(frozen=True)
-class _Swept:
-    """The components, and what a pass says of them."""
+class _SweepStep:
+    """Components and the sums of a pass with them."""
 
     update: FactorUpdate
     sums: FactorSums
 
     def estimate(self) -> Values:
-        """The components after some sweeps; those that no row uses stay. Counts as a round."""
+        """Return the components after some sweeps; those that no row uses stay. It counts as a round."""
         sums, components = self.sums, self.update.components.copy()
         self.update.descent.errors.append(sums.relative_error)
-        used = np.flatnonzero(np.diag(sums.gram) > 0)
+        active_components = np.flatnonzero(np.diag(sums.gram) > 0)
         for _ in range(_SWEEPS):
-            for k in used:
+            for k in active_components:
                 components[k] += (sums.cross[k] - sums.gram[k] @ components) / sums.gram[k, k]
                 if self.update.nonnegative:
                     np.maximum(components[k], 0.0, out=components[k])

@@ -1,4 +1,4 @@
-"""What separability asks for, measured on the fit: noise drawn again, rows outside of the hull, features held out."""
+"""Evidence for separability, measured on the fit: refits with new noise, rows outside the hull, features held out."""
 
 from __future__ import annotations
 
@@ -26,41 +26,50 @@ from ..linalg import unit_rows
 from ..metrics import nearest_others
 from ..simplex import hull_separation
 from ._descent import row_weights
-from ._misfit import Bend, WithoutPure, largest_left, left_by, length_of, moved, shared, single_row_check
+from ._misfit import (
+    Bend,
+    PureRowTest,
+    compute_residuals,
+    measure_largest_residual,
+    measure_moves,
+    measure_sharing,
+    rms_length,
+    single_row_check,
+)
 
-_TRUSTED = 0.2  # error of a component up to which it is the true one, in lengths of a component
-_LEVERAGE = 0.8  # of a feature in the span of the components, beyond which residuals say nothing of noise by features
-_RADIUS = 2.0  # standard deviations of noise within which rows count as pure
-_HARDLY = 1e-12  # share of the rows' squared length that counts as nothing
-_LEFT = 0.25  # of the way that refining took components, that they are still off
-_OUTSIDE = 2.0  # times what noise puts outside of the hull
-_STRUCTURE = 1.5  # times the largest direction of noise
+_MAX_TRUSTED_ERROR = 0.2  # largest error of a trusted component, in lengths of a component
+_MAX_LEVERAGE = 0.8  # beyond this leverage of a feature, its residuals do not show its noise
+_PURE_RADIUS = 2.0  # standard deviations of noise within which rows count as pure
+_NEGLIGIBLE = 1e-12  # share of the rows' squared length that counts as zero
+_REMAINING_SHARE = 0.25  # error that is assumed after refinement, as a share of the distance that it moved components
+_MAX_OUTSIDE = 2.0  # limit of the part of the rows outside the hull, relative to noise
+_MAX_STRUCTURE = 1.5  # limit of the largest residual direction, relative to noise
 
 
 def component_distances(first: np.ndarray, second: np.ndarray, mixing: str) -> np.ndarray:
-    """Distance of each component to the nearest one of another fit, over their length; of directions where size is free."""
+    """Return the distance of each component to the nearest one of another fit, over their length; of directions for "cone"."""
     if mixing == "cone":
         first, second = unit_rows(first), unit_rows(second)
-    apart = np.sqrt(((first[:, None] - second[None]) ** 2).sum(axis=2).min(axis=1))
-    return np.asarray(apart / length_of(first))
+    distances = np.sqrt(((first[:, None] - second[None]) ** 2).sum(axis=2).min(axis=1))
+    return np.asarray(distances / rms_length(first))
 
 
-def trusted_error(vertices: np.ndarray, mixing: str) -> tuple[float, np.ndarray]:
-    """The limit of the mean expected error, and the distance of each component to the nearest other one."""
+def find_error_limit(vertices: np.ndarray, mixing: str) -> tuple[float, np.ndarray]:
+    """Return the limit of the mean expected error, and the distance of each component to the nearest other one."""
     vertices = unit_rows(vertices) if mixing == "cone" else vertices
     if len(vertices) == 1:
-        return _TRUSTED, np.full(1, np.inf)
-    apart = nearest_others(vertices, "euclidean") / length_of(vertices)
-    return min(_TRUSTED, float(apart.mean()) / 3), apart
+        return _MAX_TRUSTED_ERROR, np.full(1, np.inf)
+    distances = nearest_others(vertices, "euclidean") / rms_length(vertices)
+    return min(_MAX_TRUSTED_ERROR, float(distances.mean()) / 3), distances
 
 
 LEFT_OUT = "The fit leaves them out, as does what is measured of it."
-"""What the descents make of missing cells."""
+"""How the descents treat missing cells."""
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What is known after a fit, in the coordinates that vertices were looked for in.
+class FitMeasurements:
+    """Measurements of a fit, in the coordinates in which vertices were searched.
 
     Attributes
     ----------
@@ -69,15 +78,15 @@ class Measured:
     weights : ndarray of shape (m, r)
     mixing : {"simplex", "cone"}
     scales : ndarray of shape (m,)
-        What the rows of the points were multiplied by.
+        Factors by which rows were multiplied.
     dimension : int
         Number of features d.
     outside : float
-        Squared length of the points that the coordinates leave out.
+        Squared length of the points beyond their coordinates.
     counts : ndarray of shape (r,)
-        Points that each vertex is the mean of.
+        Number of points averaged for each vertex.
     n_filled : int
-        Coordinates of points that are fitted ones, as they are missing.
+        Number of missing coordinates that are replaced by fitted ones.
     """
 
     points: np.ndarray
@@ -92,24 +101,24 @@ class Measured:
 
     @property
     def residual(self) -> np.ndarray:
-        """What the weights on the vertices leave of the points."""
+        """Residual of the points from the weighted vertices."""
         return self.points - self.weights @ self.vertices
 
     @cached_property
-    def beyond(self) -> np.ndarray:
-        """What the weights leave with the components that are best for them: without the noise of the vertices."""
-        return left_by(self.points, self.weights)
+    def best_residual(self) -> np.ndarray:
+        """Residual from the best components for the weights, so without the noise of the vertices."""
+        return compute_residuals(self.points, self.weights)
 
     @cached_property
     def noise(self) -> float:
         """Variance of the noise of a coordinate of a point."""
         (m, k), r = self.points.shape, len(self.vertices)
         free = max(k - r + (self.mixing == "simplex"), 0) * max(m - r, 0)
-        return float((self.beyond**2).sum()) / (max(free - self.n_filled, 0) or m * k)
+        return float((self.best_residual**2).sum()) / (max(free - self.n_filled, 0) or m * k)
 
     @property
     def sizes(self) -> tuple[float, float]:
-        """Squared lengths of the noise of a point, within the coordinates and beyond them."""
+        """Squared length of the noise of a point, within the coordinates and beyond them."""
         return self.noise * self.points.shape[1], self.outside / len(self.points)
 
     @property
@@ -118,40 +127,42 @@ class Measured:
         return np.asarray(self.outside / len(self.points) / np.maximum(self.counts, 1.0))
 
     @property
-    def in_span(self) -> float:
-        """Mean squared length, in the span of the vertices, of what the hull leaves of the points."""
-        basis = self._basis()
+    def span_residual(self) -> float:
+        """Mean squared distance of the points from the hull, within the span of the vertices."""
+        basis = self._compute_basis()
         return float(((self.residual @ basis.T) ** 2).sum()) / len(self.points)
 
-    def at(self, points: np.ndarray, vertices: np.ndarray, n_jobs: int | None = None) -> Measured:
-        """The same of other points and vertices."""
+    def refit(self, points: np.ndarray, vertices: np.ndarray, n_jobs: int | None = None) -> FitMeasurements:
+        """Return the measurements of other points and vertices."""
         weights = row_weights(points, vertices, self.mixing, n_jobs)
         return replace(self, points=points, vertices=vertices, weights=weights)
 
     def outside_noise(self, seed: int, n_jobs: int | None = None) -> float:
-        """What the hull leaves of the points in the span of the vertices, over what it leaves where noise is drawn again."""
-        again = self.at(self.drawn(np.random.default_rng([seed, 104])), self.vertices, n_jobs)
-        return self.in_span / max(again.in_span, np.finfo(float).tiny)
+        """Return the squared distance of the points from the hull, over the same of points with new noise."""
+        refit = self.refit(self.redraw_points(np.random.default_rng([seed, 104])), self.vertices, n_jobs)
+        return self.span_residual / max(refit.span_residual, np.finfo(float).tiny)
 
-    def _basis(self) -> np.ndarray:
+    def _compute_basis(self) -> np.ndarray:
         _, sizes, directions = np.linalg.svd(self.vertices, full_matrices=False)
         return np.asarray(directions[sizes > 1e-12 * sizes.max(initial=0.0)])
 
-    def drawn(self, rng: np.random.Generator) -> np.ndarray:
-        """The points as they might have been: fitted ones and new noise, as large as that of each feature and scaled row."""
-        (m, k), residual = self.points.shape, self.beyond
-        leverage = np.einsum("ij,ij->j", self._basis(), self._basis())
-        each = np.einsum("ij,ij->j", residual, residual) / np.maximum(1 - leverage, 1 - _LEVERAGE)
-        if self.dimension > k or (leverage > _LEVERAGE).any():
-            each = np.ones(k)
-        rows = self.scales**2
-        shape = np.outer(rows / max(float(rows.mean()), 1e-300), each / max(float(each.mean()), 1e-300))
+    def redraw_points(self, rng: np.random.Generator) -> np.ndarray:
+        """Simulate points: the fitted ones, with new noise of the size of each feature's and each scaled row's."""
+        (m, k), residual = self.points.shape, self.best_residual
+        leverage = np.einsum("ij,ij->j", self._compute_basis(), self._compute_basis())
+        feature_noise = np.einsum("ij,ij->j", residual, residual) / np.maximum(1 - leverage, 1 - _MAX_LEVERAGE)
+        if self.dimension > k or (leverage > _MAX_LEVERAGE).any():
+            feature_noise = np.ones(k)
+        row_noise = self.scales**2
+        shape = np.outer(
+            row_noise / max(float(row_noise.mean()), 1e-300), feature_noise / max(float(feature_noise.mean()), 1e-300)
+        )
         return np.asarray(self.weights @ self.vertices + np.sqrt(self.noise * shape) * rng.standard_normal((m, k)))
 
 
 @dataclass(frozen=True)
-class Redrawn:
-    """Fits to points whose noise was drawn again.
+class NewNoiseFits:
+    """Errors of fits to points with new noise.
 
     Attributes
     ----------
@@ -163,138 +174,149 @@ class Redrawn:
     """
 
     errors: PartErrors
-    in_span: float | None = None
+    span_residual: float | None = None
     moved: float | None = None
 
     @classmethod
-    def of(cls, measured: Measured, again: Callable[[np.ndarray], Measured], n_draws: int, seed: int) -> Redrawn:
+    def compute(
+        cls, measured: FitMeasurements, refit_points: Callable[[np.ndarray], FitMeasurements], n_draws: int, seed: int
+    ) -> NewNoiseFits:
         """Fit ``n_draws`` times.
 
-        The distance of the fit to one with new noise, on the points as the fit has them, has the size of the fit's own
-        distance to the truth.
+        New noise about the fitted points moves the fit about as far as the fit is from the truth.
         """
         if not n_draws:
-            return cls(PartErrors.none("Needs fits with noise drawn again: n_splits is 0."))
-        distances, in_span, far, reason = [], [], [], ""
+            return cls(PartErrors.missing("Needs fits with noise drawn again: n_splits is 0."))
+        distances, span_residual, moves, reason = [], [], [], ""
         for number in range(n_draws):
             try:
-                other = again(measured.drawn(np.random.default_rng([seed, number])))
+                refit = refit_points(measured.redraw_points(np.random.default_rng([seed, number])))
             except LatentiaError as error:
                 reason = str(error)
                 continue
-            distances.append(_distances(measured, other))
-            in_span.append(other.in_span)
-            far.append(float((moved(other.points, other.vertices, other.mixing) ** 2).mean()))
+            distances.append(_measure_distances(measured, refit))
+            span_residual.append(refit.span_residual)
+            moves.append(float((measure_moves(refit.points, refit.vertices, refit.mixing) ** 2).mean()))
         if not distances:
             return cls(
                 PartErrors(None, n_draws, n_draws, f"No fit with noise drawn again has as many components. {reason}")
             )
         errors = np.mean(distances, axis=0)
         parts = PartErrors(errors, n_draws, n_draws - len(distances), reason)
-        return cls(parts, float(np.mean(in_span)), float(np.mean(far)))
+        return cls(parts, float(np.mean(span_residual)), float(np.mean(moves)))
 
 
-def _distances(measured: Measured, other: Measured) -> np.ndarray:
-    """Of the vertices to the nearest ones of a fit with new noise, and the noise that their coordinates leave out."""
-    within = component_distances(measured.vertices, other.vertices, measured.mixing)
+def _measure_distances(measured: FitMeasurements, refit: FitMeasurements) -> np.ndarray:
+    """Return the distances of vertices to those of a fit with new noise, and add the noise beyond their coordinates."""
+    within = component_distances(measured.vertices, refit.vertices, measured.mixing)
     cone = measured.mixing == "cone"
-    lengths = np.linalg.norm(measured.vertices, axis=1) if cone else length_of(measured.vertices)
+    lengths = np.linalg.norm(measured.vertices, axis=1) if cone else rms_length(measured.vertices)
     return np.hypot(within, np.sqrt(measured.hidden) / np.maximum(lengths, np.finfo(float).tiny))
 
 
 def evidence_checks(
-    measured: Measured,
-    redrawn: Redrawn,
+    measured: FitMeasurements,
+    redrawn: NewNoiseFits,
     rows: np.ndarray,
-    some: tuple[np.ndarray, np.ndarray],
-    way: np.ndarray,
+    sample: tuple[np.ndarray, np.ndarray],
+    refinement_moves: np.ndarray,
     components: np.ndarray,
-    others: dict[str, np.ndarray],
+    rival_vertices: dict[str, np.ndarray],
     seed: int,
 ) -> tuple[list[Check], PartErrors]:
-    """The lines of the evidence, and the expected errors with the misfit.
+    """Return the checks, and the expected errors with those by misfit.
 
     Parameters
     ----------
     rows : ndarray of shape (s, d)
-        Some rows of the data.
-    some : (ndarray of shape (m, d), ndarray of shape (m, k))
+        A sample of the rows.
+    sample : (ndarray of shape (m, d), ndarray of shape (m, k))
         Scaled rows with all features, and their points.
-    way : ndarray of shape (r,)
-        How far refining took the components.
+    refinement_moves : ndarray of shape (r,)
+        How far refinement moved the components.
     components : ndarray of shape (r, d)
-    others : dict
-        Vertices that other methods found.
+    rival_vertices : dict
+        Vertices by other methods.
     """
-    mixing, (limit, apart) = measured.mixing, trusted_error(measured.vertices, measured.mixing)
-    hull = Misfit.of(measured.in_span, redrawn.in_span, _energy(measured)) if redrawn.in_span else Misfit()
-    second = WithoutPure.of(*some, measured.vertices, mixing, redrawn.moved, seed)
-    held = shared(measured.weights, measured.vertices, mixing, measured.noise)
-    bend = Bend.of(rows, components, mixing)
-    if second.structure is not None:  # what interacts is in mixtures alone
-        second = replace(second, structure=second.structure * float(np.sqrt(1 - bend.interacting)))
-    alone = np.where((held > 1) | ~np.isfinite(apart), 0.0, apart)
-    parts = redrawn.errors.widened(_LEFT * way).widened(second.bias).widened(alone).widened(bend.bias, np.sqrt(2))
+    mixing, (limit, distances) = measured.mixing, find_error_limit(measured.vertices, measured.mixing)
+    hull = (
+        Misfit.from_norms(measured.span_residual, redrawn.span_residual, _measure_energy(measured))
+        if redrawn.span_residual
+        else Misfit()
+    )
+    pure_row_test = PureRowTest.compute(*sample, measured.vertices, mixing, redrawn.moved, seed)
+    sharing = measure_sharing(measured.weights, measured.vertices, mixing, measured.noise)
+    bend = Bend.compute(rows, components, mixing)
+    if pure_row_test.structure is not None:  # interactions occur in mixtures only
+        pure_row_test = replace(pure_row_test, structure=pure_row_test.structure * float(np.sqrt(1 - bend.interacting)))
+    single_row_errors = np.where((sharing > 1) | ~np.isfinite(distances), 0.0, distances)
+    parts = (
+        redrawn.errors.widen(_REMAINING_SHARE * refinement_moves)
+        .widen(pure_row_test.bias)
+        .widen(single_row_errors)
+        .widen(bend.bias, np.sqrt(2))
+    )
     lines = error_checks(
         parts, limit, "mean |w - w'|", "in lengths of a component", "component", "noise that was drawn again"
     )
-    pure = _pure(measured)
+    pure = _count_pure_rows(measured)
     lines += [
-        structure_check(structure(rows, components, mixing, seed)),
+        structure_check(measure_structure(rows, components, mixing, seed)),
         Check(
-            "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_OUTSIDE, hull.most), "1 for noise"),
-            "Part of the rows, in the span of the components, that lies outside of their hull, relative to noise. More says "
-            "that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
-            "No rows seem to be a component alone: look at the rows with the largest residual, or use ApproximateNMF.",
+            "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio,
+            at_most(max(_MAX_OUTSIDE, hull.noise_limit), "1 for noise"),
+            "Squared distance of the rows from the hull of the components, within their span, relative to noise. A large value "
+            "means that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
+            "No rows seem to be a single component: look at the rows with the largest residual, or use ApproximateNMF.",
         ),
-        second.check(),
-        single_row_check(held),
+        pure_row_test.check(),
+        single_row_check(sharing),
         bend.check(limit),
         surplus_check(measured),
         Check(
             "pure rows", "least of a component", float(pure.min()), at_least(2),
-            f"Different rows within noise of a component; the median component has {np.median(pure):.0f}. One that rests on a "
-            "single row may be an outlier.", "Definition 2.43",
+            f"Number of different rows that differ from a component only by noise; the median component has "
+            f"{np.median(pure):.0f}. A component with a single such row may be an outlier.", "Definition 2.43",
         ),
     ]  # fmt: skip
-    lines += held_out_checks(rows, components, mixing, seed)
-    lines += _notes(measured, rows, components, others, limit)
+    lines += feature_prediction_checks(rows, components, mixing, seed)
+    lines += _side_measurements(measured, rows, components, rival_vertices, limit)
     return lines, parts
 
 
 def structure_check(misfit: Misfit) -> Check:
-    """Whether there is more than noise beyond the components."""
+    """Check that residuals have no direction larger than noise."""
     return Check(
-        "goodness of fit", "|R|^2 / |N|^2", misfit.ratio, at_most(_STRUCTURE, "1 for noise"),
-        "The largest direction of what the components leave of the rows, against the same with random signs.",
+        "goodness of fit", "|R|^2 / |N|^2", misfit.ratio, at_most(_MAX_STRUCTURE, "1 for noise"),
+        "The largest direction of the residuals, compared with the same under random signs.",
         "not in the papers", "caution",
         "The rows have structure beyond these components: compare with more of them.",
     )  # fmt: skip
 
 
-def surplus_check(measured: Measured) -> Check:
-    """Whether each component stands out of the noise."""
+def surplus_check(measured: FitMeasurements) -> Check:
+    """Check that each component is larger than noise."""
     return Check(
-        "components above the noise", "smallest over its noise", _surplus(measured), at_least(1.0),
-        "The weakest direction of the fitted rows over that of noise. Below 1 there are too many components for the data.",
+        "components above the noise", "smallest over its noise", _measure_weakest_direction(measured), at_least(1.0),
+        "The weakest direction of the fitted rows, relative to noise. Below 1 there are too many components for the data.",
         "not in the papers", "caution", "Fit fewer components: the data does not separate this many.",
     )  # fmt: skip
 
 
-def _energy(measured: Measured) -> float:
-    """Mean squared length of the points about their mean."""
+def _measure_energy(measured: FitMeasurements) -> float:
+    """Return the mean squared distance of the points from their mean."""
     return float(measured.points.var(axis=0).sum())
 
 
-def structure(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> Misfit:
-    """Largest direction of what is left, against that with random signs."""
-    left, noise = largest_left(rows, row_weights(rows, components, mixing), seed)
-    whole = float(np.einsum("ij,ij->", rows, rows))
-    return Misfit(0.0) if left <= _HARDLY * whole else Misfit.of(left, noise, whole)
+def measure_structure(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> Misfit:
+    """Compare the largest direction of the residuals with that under random signs."""
+    largest, noise = measure_largest_residual(rows, row_weights(rows, components, mixing), seed)
+    energy = float(np.einsum("ij,ij->", rows, rows))
+    return Misfit(0.0) if largest <= _NEGLIGIBLE * energy else Misfit.from_norms(largest, noise, energy)
 
 
-def _surplus(measured: Measured) -> float | None:
-    """Smallest singular value of the fitted points in the directions of the components, over that of noise."""
+def _measure_weakest_direction(measured: FitMeasurements) -> float | None:
+    """Return the smallest singular value of the fitted points in the span of the components, over that of noise."""
     weights, r = measured.weights, len(measured.vertices)
     if measured.mixing == "simplex":
         weights, r = weights - weights.mean(axis=0), r - 1
@@ -307,18 +329,18 @@ def _surplus(measured: Measured) -> float | None:
     return min(smallest / max(noise, 1e-300), 1e6)
 
 
-def _pure(measured: Measured) -> np.ndarray:
-    """How many points lie within noise of each vertex, shape (r,)."""
-    size = np.einsum("ij,ij->i", measured.points, measured.points)
-    own = np.einsum("ij,ij->i", measured.vertices, measured.vertices)
-    squared = size[:, None] - 2 * measured.points @ measured.vertices.T + own
+def _count_pure_rows(measured: FitMeasurements) -> np.ndarray:
+    """Count the points within noise of each vertex, shape (r,)."""
+    point_lengths = np.einsum("ij,ij->i", measured.points, measured.points)
+    vertex_lengths = np.einsum("ij,ij->i", measured.vertices, measured.vertices)
+    squared = point_lengths[:, None] - 2 * measured.points @ measured.vertices.T + vertex_lengths
     k = measured.points.shape[1]
-    limit = 1.5 * measured.noise * (k + _RADIUS * np.sqrt(2 * k))  # that of a vertex is less than of a row
-    return np.asarray((squared <= np.maximum(limit, 1e-20 * own)).sum(axis=0))
+    limit = 1.5 * measured.noise * (k + _PURE_RADIUS * np.sqrt(2 * k))  # a vertex has less noise than a row
+    return np.asarray((squared <= np.maximum(limit, 1e-20 * vertex_lengths)).sum(axis=0))
 
 
-def held_out_checks(rows: np.ndarray, components: np.ndarray, mixing: str, seed: int) -> list[Check]:
-    """Whether weights from half of the features predict the other half better than the mean row does."""
+def feature_prediction_checks(rows: np.ndarray, components: np.ndarray, mixing: str, seed: int) -> list[Check]:
+    """Check that weights from half of the features predict the other half better than the mean row does."""
     d = rows.shape[1]
     if d < 2 or len(rows) < 2:
         return []
@@ -326,30 +348,38 @@ def held_out_checks(rows: np.ndarray, components: np.ndarray, mixing: str, seed:
     fitted, trivial = np.zeros(len(rows)), np.zeros(len(rows))
     gaps = missing_entries(rows)
     means = rows.mean(axis=0, keepdims=True) if gaps is None else np.nanmean(rows, axis=0, keepdims=True)
-    for seen, held in ((order[: d // 2], order[d // 2 :]), (order[d // 2 :], order[: d // 2])):
+    for known_columns, held_columns in ((order[: d // 2], order[d // 2 :]), (order[d // 2 :], order[: d // 2])):
         for model, total in ((components, fitted), (means, trivial)):
-            weights = row_weights(rows[:, seen], model[:, seen], mixing)  # type: ignore[arg-type]
-            residual = rows[:, held] - weights @ model[:, held]
-            sizes = np.full(len(rows), len(held)) if gaps is None else np.count_nonzero(~gaps[:, held], axis=1)
-            left = np.nansum(residual**2, axis=1)
-            variance = max(float(left.mean()) / max(float(sizes.mean()), 1), np.finfo(float).tiny)
-            total -= 0.5 * (left / variance + sizes * np.log(variance))
+            weights = row_weights(rows[:, known_columns], model[:, known_columns], mixing)  # type: ignore[arg-type]
+            residual = rows[:, held_columns] - weights @ model[:, held_columns]
+            sizes = (
+                np.full(len(rows), len(held_columns))
+                if gaps is None
+                else np.count_nonzero(~gaps[:, held_columns], axis=1)
+            )
+            squares = np.nansum(residual**2, axis=1)
+            variance = max(float(squares.mean()) / max(float(sizes.mean()), 1), np.finfo(float).tiny)
+            total -= 0.5 * (squares / variance + sizes * np.log(variance))
     return trivial_checks(fitted, trivial, extra=0, n_rows=len(rows), against="the mean row")
 
 
-def _notes(
-    measured: Measured, rows: np.ndarray, components: np.ndarray, others: dict[str, np.ndarray], limit: float
+def _side_measurements(
+    measured: FitMeasurements,
+    rows: np.ndarray,
+    components: np.ndarray,
+    rival_vertices: dict[str, np.ndarray],
+    limit: float,
 ) -> list[Check]:
-    """Measurements that are not part of the verdict."""
+    """Return measurements that are not part of the verdict."""
     weights = row_weights(rows, components, measured.mixing)
     sums = np.abs(rows).sum(axis=1)
     bright = sums > 0
-    left = np.abs(rows - weights @ components).sum(axis=1)[bright] / sums[bright]
-    eps = float(left.max(initial=0.0))
-    alpha = hull_separation(_summing_to_one(components))
+    row_residuals = np.abs(rows - weights @ components).sum(axis=1)[bright] / sums[bright]
+    eps = float(row_residuals.max(initial=0.0))
+    alpha = hull_separation(_normalise_rows(components))
     totals = measured.weights.sum(axis=1, keepdims=True)
     shares = measured.weights / np.where(totals > 0, totals, 1.0)
-    second = -np.sort(-shares, axis=0)[1:2]
+    next_purest = -np.sort(-shares, axis=0)[1:2]
     lines = [
         Check(
             "robust simplicial", "alpha", alpha if np.isfinite(alpha) else None, None,
@@ -361,8 +391,8 @@ def _notes(
             "Largest l1 residual of a row that sums to one. Below the bound Theorem 2.48 holds for any noise.", "Theorem 2.48",
         ),
         Check(
-            "separability gap", "", 1.0 - float(second.mean()) if second.size else None, None,
-            "How far from a component the next purest row is on average, in weight; 0 where it is pure as well.",
+            "separability gap", "", 1.0 - float(next_purest.mean()) if next_purest.size else None, None,
+            "Mean weight that the second purest row of a component lacks; 0 if it is pure as well.",
             "section 2.5",
         ),
         Check(
@@ -371,21 +401,21 @@ def _notes(
             f"Of {len(rows):,} rows.", "section 2.5",
         ),
     ]  # fmt: skip
-    if others:
-        found = [
-            float((component_distances(measured.vertices, one, measured.mixing) <= limit).mean())
-            for one in others.values()
+    if rival_vertices:
+        agreement = [
+            float((component_distances(measured.vertices, vertices, measured.mixing) <= limit).mean())
+            for vertices in rival_vertices.values()
         ]
         lines.append(
             Check(
-                "anchors that other methods find too", "", float(np.median(found)), None,
-                "Share of the components that the median of " + ", ".join(others) + " has within the limit.", "section 2.6",
+                "anchors that other methods find too", "", float(np.median(agreement)), None,
+                f"Share of the components that the median of {', '.join(rival_vertices)} has within the limit.", "section 2.6",
             )
         )  # fmt: skip
     return lines
 
 
-def _summing_to_one(rows: np.ndarray) -> np.ndarray:
+def _normalise_rows(rows: np.ndarray) -> np.ndarray:
     sums = np.abs(rows).sum(axis=1, keepdims=True)
     return np.asarray(rows / np.where(sums > 0, sums, 1.0))
 
@@ -400,8 +430,11 @@ def gaps_checks(
     return [Check("missing cells", "share", share, None, meaning, "the model"), *missing_checks(rows, expect, seed)]
 
 
-def by_other_columns(
+def column_predictor(
     rows: np.ndarray, components: np.ndarray, mixing: Any, n_jobs: int | None
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Return a function that predicts some columns from others by least squares."""
-    return lambda seen, others: row_weights(rows[:, seen], components[:, seen], mixing, n_jobs) @ components[:, others]
+    return lambda known_columns, target_columns: (
+        row_weights(rows[:, known_columns], components[:, known_columns], mixing, n_jobs)
+        @ components[:, target_columns]
+    )

@@ -1,24 +1,24 @@
-"""What rows that are no mixtures with pure ones do to components: errors that fits with new noise cannot see.
+"""Errors of components that refits with new noise cannot show: rows without pure ones, structure, outliers, bent responses.
 
-*Without pure rows.* Least squares moves components to where all rows want them, whether or not any is pure. Where the model
-holds it moves them by noise, about as far as it does in rows whose noise was drawn again; where components are outliers, or lie
-inside of the hull of the true ones, or further ones are missing, it moves them by about their error.
+*Without pure rows.* Least squares moves components to where all rows want them, pure or not. Where the model holds, it moves
+them by noise, as far as in simulated rows with new noise. Where components are outliers, lie inside the hull of the true ones,
+or some are missing, it moves them by about their error.
 
-*Structure beyond the components.* Where rows are more than mixtures and noise, components by least squares follow that. They
-leave a direction then which noise does not, and move by a few times its size; without pure rows by far more. Vertices are rows,
-and off by what a row has of it.
+*Structure beyond the components.* Where rows have more structure than mixtures and noise, least squares makes components follow
+it. They then leave a residual direction larger than noise, and move by a few times its size; without pure rows by far more.
+Vertices are rows, so they are off by what a row has of this direction.
 
-*A single row.* A component that no row but its own holds more of than noise makes it hold may be an outlier, or a mixture too
-many: its error is as large as its distance to the next one.
+*A single row.* A component that only one row holds, beyond noise, may be an outlier or a surplus mixture. Its error is taken to
+be its distance to the next component.
 
 *A response that bends.* A detector that reads f(x) for x does not read mixtures as mixtures of what it reads. With
-f(x) = x + b g(x), residuals are b g of the fitted entries, as far as weights and components do not take these up: Tukey's one
-degree of freedom. Components are then off by b g(w). Of g(x) = x^2 / m and x log(x / m), where m is the mean entry, the one is
-taken that explains more, if that is about what there is beyond the components. Where components that are in a row together
-interact, residuals are like products of two of them instead, and pure rows are right.
+f(x) = x + b g(x), residuals are b g of the fitted entries, less what weights and components absorb: Tukey's one degree of
+freedom. Components are then off by b g(w). Of g(x) = x^2 / m and x log(x / m), where m is the mean entry, the one that explains
+more is taken, if it explains most of the largest residual direction. Where components interact in a row, residuals look like
+products of two of them instead, and pure rows are right.
 
-*Entries that cannot be negative.* Where rows have no pure ones, least squares with noise moves components towards each other or
-apart, and those of all parts of the rows alike. So it does once more with residuals of random signs.
+*Entries that cannot be negative.* Without pure rows, least squares with noise moves components towards each other or away from
+each other, and in all parts of the rows alike. Fits to simulated rows, whose residuals have random signs, do so once more.
 """
 
 from __future__ import annotations
@@ -34,118 +34,123 @@ from ..likelihood import over, refine
 from ..linalg import unit_rows
 from ..passes import Blocks
 from ._descent import Descent, FactorUpdate, row_weights
-from ._points import evenly
+from ._points import choose_evenly
 
 Mixing = Literal["simplex", "cone"]
 
 _ROUNDS, ROWS = 20, 1000  # of least squares, and rows at most that it is done on
-_MOST = 2.0  # times the squared distance that noise moves components, that noise alone seldom does
-_PART = 1.25  # errors of components whose rows are not pure, in distances that so many rounds move them
-_FARTHER = (
-    30.0  # sizes of a structure that components move to follow it, at most: 1 to 13; without pure rows 100 and more
+_MAX_MOVE_RATIO = 2.0  # squared moves beyond this multiple of those by noise are seldom noise
+_ERROR_PER_MOVE = 1.25  # error of components without pure rows, in distances that so many rounds move them
+_MAX_MOVE_PER_STRUCTURE = 30.0  # moves that follow a structure: 1 to 13 of its sizes; without pure rows 100 and more
+_STRUCTURE_RATIO = 1.5  # a residual direction beyond this multiple of noise is structure
+_ERROR_PER_STRUCTURE = (
+    1.4  # error of vertices, in sizes of the largest structure; above 1, since there are further ones
 )
-_DIRECTION = 1.5  # times what noise leaves in a direction, from which on it is a structure
-_DIRECTIONS = 1.4  # times the size of a structure in its largest direction, that vertices are off: there are others
-_MANY = 1e6  # times what noise gives, beyond which it does not matter
-_SURE = 3.0  # standard errors of a bend that do not count,
-_CERTAIN = 7.0  # if it is of so many: counts look bent by up to six,
-_ALL = 0.85  # and explains so much of the largest direction beyond the components
-_DRAWS = 2  # of noise, a split
-_BY_CHANCE = 2.0  # times its variance that the square of a mean shift may be by chance
-_OFF = 2.5  # times that shift that components are off
-_VANISHED = 1e-20  # share of squared lengths that counts as nothing
+_MAX_SHARING = 1e6  # cap of a ratio to noise
+_BEND_MARGIN = 3.0  # standard errors that are taken off a bend
+_MIN_BEND_SIGNIFICANCE = 7.0  # least size of a bend in standard errors; counts look bent by up to six
+_MIN_BEND_SHARE = 0.85  # least share of the largest residual direction that a bend explains
+_DRAWS_PER_SPLIT = 2  # simulated tables per split
+_CHANCE_MULTIPLE = 2.0  # a squared mean shift up to this multiple of its variance may be chance
+_ERROR_PER_SHIFT = 2.5  # error of components, in mean shifts of simulated fits
+_NEGLIGIBLE = 1e-20  # share of squared lengths that counts as zero
 
 
-def length_of(vertices: np.ndarray) -> float:
-    """Root mean square length of components."""
+def rms_length(vertices: np.ndarray) -> float:
+    """Return the root mean square length of components."""
     return max(float(np.sqrt(np.einsum("ij,ij->", vertices, vertices) / len(vertices))), np.finfo(float).tiny)
 
 
-def moved(points: np.ndarray, vertices: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:
-    """How far least squares moves each vertex, over their length; of directions for "cone"; shape (r,)."""
-    return _apart(vertices, _descended(_some(points), vertices, mixing, False, n_jobs), mixing)
+def measure_moves(points: np.ndarray, vertices: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:
+    """Return how far least squares moves each vertex, over their length; directions for "cone"; shape (r,)."""
+    return _measure_distances(vertices, _descend(_subsample(points), vertices, mixing, False, n_jobs), mixing)
 
 
-def _apart(vertices: np.ndarray, found: np.ndarray, mixing: Mixing) -> np.ndarray:
+def _measure_distances(vertices: np.ndarray, recovered: np.ndarray, mixing: Mixing) -> np.ndarray:
     if mixing == "cone":
-        vertices, found = unit_rows(vertices), unit_rows(found)
-    return np.asarray(np.linalg.norm(found - vertices, axis=1) / length_of(vertices))
+        vertices, recovered = unit_rows(vertices), unit_rows(recovered)
+    return np.asarray(np.linalg.norm(recovered - vertices, axis=1) / rms_length(vertices))
 
 
-def left_by(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What weights leave of rows with the components that are best for them."""
+def compute_residuals(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the residuals of rows with the best components for the weights."""
     gram, cross = weights.T @ weights, weights.T @ rows
     return np.asarray(rows - weights @ np.linalg.lstsq(gram, cross, rcond=None)[0])
 
 
-def beyond_span(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What the span of the components that are best for the weights leaves of rows, whatever their weights."""
+def compute_residuals_beyond_span(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the part of rows outside the span of the best components for the weights."""
     components = np.linalg.lstsq(weights, rows, rcond=None)[0]
     of_features = np.linalg.qr(components.T)[0]
     return np.asarray(rows - (rows @ of_features) @ of_features.T)
 
 
-def largest_left(rows: np.ndarray, weights: np.ndarray, seed: int) -> tuple[float, float]:
-    """Squared length of the largest direction that weights leave of rows, and of the same with random signs."""
-    return largest_direction(left_by(rows, weights), seed)
+def measure_largest_residual(rows: np.ndarray, weights: np.ndarray, seed: int) -> tuple[float, float]:
+    """Return the squared length of the largest direction of the residuals, and of the same with random signs."""
+    return measure_largest_direction(compute_residuals(rows, weights), seed)
 
 
-def largest_direction(residual: np.ndarray, seed: int) -> tuple[float, float]:
-    """Squared length of the largest direction of residuals, and of the same with random signs."""
+def measure_largest_direction(residual: np.ndarray, seed: int) -> tuple[float, float]:
+    """Return the squared length of the largest direction of residuals, and of the same with random signs."""
     residual = residual.T if residual.shape[0] < residual.shape[1] else residual
     signs = np.random.default_rng([seed, 101]).choice([-1.0, 1.0], residual.shape)
-    left, noise = (float(np.linalg.eigvalsh(one.T @ one)[-1]) for one in (residual, residual * signs))
-    return left, noise
+    largest, noise = (float(np.linalg.eigvalsh(table.T @ table)[-1]) for table in (residual, residual * signs))
+    return largest, noise
 
 
-def followed(
-    rows: np.ndarray, points: np.ndarray, vertices: np.ndarray, found: np.ndarray, mixing: Mixing, seed: int
+def measure_followed_structure(
+    rows: np.ndarray, points: np.ndarray, vertices: np.ndarray, recovered: np.ndarray, mixing: Mixing, seed: int
 ) -> float | None:
-    """Size of the structure that components follow from vertices to where they were found; None where it is not that.
+    """Return the size of the structure that components follow when they move from the vertices; None if they follow none.
 
-    Over the length of components: what a row has of the largest direction that they leave. Some rows have all features, and
-    ``points`` are their coordinates.
+    The size is the part of a row in the largest residual direction, over the length of components. ``rows`` have all features,
+    and ``points`` are their coordinates.
     """
-    left, noise = largest_direction(beyond_span(rows, row_weights(points, found, mixing)), seed)
-    size = float(np.sqrt(max(left - noise, 0.0) / len(rows))) / length_of(vertices)
-    explains = left > _DIRECTION * noise and _apart(vertices, found, mixing).mean() < _FARTHER * size
+    largest, noise = measure_largest_direction(
+        compute_residuals_beyond_span(rows, row_weights(points, recovered, mixing)), seed
+    )
+    size = float(np.sqrt(max(largest - noise, 0.0) / len(rows))) / rms_length(vertices)
+    explains = (
+        largest > _STRUCTURE_RATIO * noise
+        and _measure_distances(vertices, recovered, mixing).mean() < _MAX_MOVE_PER_STRUCTURE * size
+    )
     return size if explains else None
 
 
-def noise_bias(
+def estimate_clipping_bias(
     rows: np.ndarray, components: np.ndarray, n_splits: int, seed: int, n_jobs: int | None = None
 ) -> np.ndarray:
-    """The error that entries cut at zero make of components, by residuals of random signs; of directions, shape (r,)."""
+    """Estimate the error of directions by noise that is cut at zero, with residuals of random signs; shape (r,)."""
     if not n_splits:
         return np.zeros(len(components))
-    rows = _some(rows)
+    rows = _subsample(rows)
     (n, d), r, n_cells = rows.shape, len(components), np.count_nonzero(rows == rows)
     fitted = row_weights(rows, components, "cone", n_jobs) @ components
-    free = np.sqrt(n_cells / max(n_cells - r * (n + d - r), 1))
+    noise_scale = np.sqrt(n_cells / max(n_cells - r * (n + d - r), 1))
     draws = []
-    for number in range(_DRAWS * n_splits):
-        signs = np.random.default_rng([seed, 103, number]).choice([-1.0, 1.0], rows.shape)
-        drawn = np.maximum(fitted + free * signs * (rows - fitted), 0.0)
-        draws.append(_descended(drawn, components, "cone", True, n_jobs))
-    return bias_of(components, draws)
+    for number in range(_DRAWS_PER_SPLIT * n_splits):
+        random_signs = np.random.default_rng([seed, 103, number]).choice([-1.0, 1.0], rows.shape)
+        simulated = np.maximum(fitted + noise_scale * random_signs * (rows - fitted), 0.0)
+        draws.append(_descend(simulated, components, "cone", True, n_jobs))
+    return estimate_bias(components, draws)
 
 
-def bias_of(components: np.ndarray, draws: list[np.ndarray]) -> np.ndarray:
-    """How far components are off on average, beyond chance, by fits to noise drawn again about them; of directions, shape (r,).
+def estimate_bias(components: np.ndarray, draws: list[np.ndarray]) -> np.ndarray:
+    """Estimate the mean error of directions, beyond chance, by fits to simulated tables; shape (r,).
 
-    Fits to such noise are nearer to what it was drawn about than that is to the truth: where noise has put zeros, zeros stay.
+    Such fits are nearer to the model that was simulated than that model is to the truth: zeros that noise has made stay.
     """
-    shifts = np.stack([unit_rows(one) for one in draws]) - unit_rows(components)
+    shifts = np.stack([unit_rows(draw) for draw in draws]) - unit_rows(components)
     chance = shifts.var(axis=0, ddof=1).sum(axis=1) / len(draws)
-    squared = (shifts.mean(axis=0) ** 2).sum(axis=1) - _BY_CHANCE * chance
-    return np.asarray(_OFF * np.sqrt(np.maximum(squared, 0.0)))
+    squared = (shifts.mean(axis=0) ** 2).sum(axis=1) - _CHANCE_MULTIPLE * chance
+    return np.asarray(_ERROR_PER_SHIFT * np.sqrt(np.maximum(squared, 0.0)))
 
 
-def _some(rows: np.ndarray) -> np.ndarray:
-    return rows[evenly(len(rows), ROWS)]
+def _subsample(rows: np.ndarray) -> np.ndarray:
+    return rows[choose_evenly(len(rows), ROWS)]
 
 
-def _descended(
+def _descend(
     rows: np.ndarray, components: np.ndarray, mixing: Mixing, nonnegative: bool, n_jobs: int | None
 ) -> np.ndarray:
     update = FactorUpdate(components, mixing, Descent(), nonnegative)
@@ -153,16 +158,16 @@ def _descended(
 
 
 @dataclass(frozen=True)
-class WithoutPure:
-    """How far least squares moves components, and how far noise alone has it do so.
+class PureRowTest:
+    """Comparison of how far least squares moves components with how far noise alone does.
 
     Attributes
     ----------
     moved : ndarray of shape (r,)
     noise : float or None
-        Mean squared distance in fits with noise drawn again; None if there are none.
+        Mean squared distance in fits with new noise; None without such fits.
     structure : float or None
-        Size of the structure that it follows, if it does.
+        Size of the structure that components follow, if any.
     """
 
     moved: np.ndarray
@@ -170,39 +175,43 @@ class WithoutPure:
     structure: float | None = None
 
     @classmethod
-    def of(
+    def compute(
         cls, rows: np.ndarray, points: np.ndarray, vertices: np.ndarray, mixing: Mixing, noise: float | None, seed: int
-    ) -> WithoutPure:
-        """Move the vertices of some points, whose rows have all features."""
-        found = _descended(points, vertices, mixing, False, None)
-        return cls(_apart(vertices, found, mixing), noise, followed(rows, points, vertices, found, mixing, seed))
+    ) -> PureRowTest:
+        """Move the vertices by least squares on ``points``, the coordinates of ``rows``."""
+        recovered = _descend(points, vertices, mixing, False, None)
+        return cls(
+            _measure_distances(vertices, recovered, mixing),
+            noise,
+            measure_followed_structure(rows, points, vertices, recovered, mixing, seed),
+        )
 
     @property
     def bias(self) -> np.ndarray:
-        """Error that it says each component has, shape (r,)."""
+        """Error of each component that the test implies, shape (r,)."""
         noise = np.inf if self.noise is None else self.noise
-        moved = np.asarray(_PART * np.sqrt(np.maximum(self.moved**2 - _MOST * noise, 0.0)))
+        move_errors = np.asarray(_ERROR_PER_MOVE * np.sqrt(np.maximum(self.moved**2 - _MAX_MOVE_RATIO * noise, 0.0)))
         if self.structure is None:
-            return moved
-        # Of a row: vertices are off by that, or may lie among rows that have more of it.
-        size = _DIRECTIONS * self.structure
-        return np.asarray(np.sqrt(size * np.maximum(moved, size)))
+            return move_errors
+        # Vertices are off by the structure in a row, or may lie among rows that have more of it.
+        structure_size = _ERROR_PER_STRUCTURE * self.structure
+        return np.asarray(np.sqrt(structure_size * np.maximum(move_errors, structure_size)))
 
     def check(self) -> Check:
-        """One line, which asks for care where components move farther than noise moves them."""
-        left = float((self.moved**2).mean())
-        ratio = None if self.noise is None else left / max(self.noise, _VANISHED)
+        """Return the check, which asks for care where components move farther than noise moves them."""
+        squared_move = float((self.moved**2).mean())
+        ratio = None if self.noise is None else squared_move / max(self.noise, _NEGLIGIBLE)
         return Check(
-            "found without pure rows", "|w - w'|^2 / |N|^2", ratio, at_most(_MOST, "1 for noise"),
-            "How far least squares from all rows, which needs no pure ones, moves the components, against how far it does "
-            "where rows are mixtures with noise. Expected errors are widened by what is more.", "not in the papers", "caution",
-            "Rows that are no component alone say that the components lie elsewhere: look for outliers, compare with other "
-            "numbers of components, or use ApproximateNMF.",
+            "found without pure rows", "|w - w'|^2 / |N|^2", ratio, at_most(_MAX_MOVE_RATIO, "1 for noise"),
+            "How far least squares on all rows, which needs no pure rows, moves the components, relative to how far it moves "
+            "them in simulated mixtures with noise. Expected errors include the excess.", "not in the papers", "caution",
+            "Rows that are mixtures suggest other components: look for outliers, compare other numbers of components, or use "
+            "ApproximateNMF.",
         )  # fmt: skip
 
 
-def shared(weights: np.ndarray, vertices: np.ndarray, mixing: Mixing, noise: float) -> np.ndarray:
-    """What other rows than the purest one hold of each component, over what noise makes them hold; squares, shape (r,).
+def measure_sharing(weights: np.ndarray, vertices: np.ndarray, mixing: Mixing, noise: float) -> np.ndarray:
+    """Return the squared weights on each component in all rows but the purest one, over those by noise alone; shape (r,).
 
     Parameters
     ----------
@@ -211,37 +220,37 @@ def shared(weights: np.ndarray, vertices: np.ndarray, mixing: Mixing, noise: flo
     noise : float
         Variance of a coordinate.
     """
-    r, unit = len(vertices), length_of(vertices)
+    r, unit = len(vertices), rms_length(vertices)
     covariance = vertices @ vertices.T / unit**2
     if mixing == "simplex":  # weights that sum to one
         covariance = np.block([[covariance, np.ones((r, 1))], [np.ones((1, r)), np.zeros((1, 1))]])
     variance = noise / unit**2 * np.diag(np.linalg.pinv(covariance, hermitian=True))[:r]
     squares = weights**2
-    others = squares.sum(axis=0) - squares.max(axis=0)
-    by_noise = len(weights) / 2 * np.maximum(variance, 0.0)  # half of it is below zero, and cut
-    return np.asarray(np.minimum(others / np.maximum(by_noise, _VANISHED), _MANY))
+    other_squares = squares.sum(axis=0) - squares.max(axis=0)
+    noise_squares = len(weights) / 2 * np.maximum(variance, 0.0)  # the negative half is cut
+    return np.asarray(np.minimum(other_squares / np.maximum(noise_squares, _NEGLIGIBLE), _MAX_SHARING))
 
 
-def single_row_check(held: np.ndarray) -> Check:
-    """One line, which asks for care where a component is in no other row."""
+def single_row_check(sharing: np.ndarray) -> Check:
+    """Return the check, which asks for care where a component is in a single row."""
     return Check(
-        "components in other rows", "least, over noise", float(held.min()), above(1),
-        "Squared weights on a component in other rows than the one that is purest, against those that noise alone gives. Where "
-        "there are no more, the expected error is the distance to the next component.", "not in the papers", "caution",
-        "Some components are in one row alone: leave that out if it is an outlier, or ask for fewer components.",
+        "components in other rows", "least, over noise", float(sharing.min()), above(1),
+        "Squared weights on a component in all rows but the purest one, relative to those by noise alone. Where they are no "
+        "larger, the expected error is the distance to the next component.", "not in the papers", "caution",
+        "Some components are in a single row: leave this row out if it is an outlier, or ask for fewer components.",
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Bend:
-    """How much the response bends, and the error that this makes of each component.
+    """Bend of the response, and the error of each component by it.
 
     Attributes
     ----------
     size : float or None
-        b, of the curve that leaves less: below zero where the response saturates. None where rows leave nothing to tell it by.
+        b of the curve that explains more, negative where the response saturates; None where rows have no residuals to show it.
     bias : ndarray of shape (r,)
-        Over the length of the components; of directions for "cone".
+        Error over the length of the components; of directions for "cone".
     interacting : float
         Share of the largest direction beyond the components that products of two of them explain, where they explain more.
     """
@@ -251,64 +260,64 @@ class Bend:
     interacting: float = 0.0
 
     @classmethod
-    def of(cls, rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> Bend:
-        """From some rows, all features of them; standard errors are those of sums over rows, or features, whichever is more."""
+    def compute(cls, rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> Bend:
+        """Measure the bend on rows with all features. Standard errors are of sums over rows or over features, the larger."""
         weights = row_weights(rows, components, mixing, n_jobs)
         fitted, mean = weights @ components, max(float(np.abs(rows).mean()), np.finfo(float).tiny)
         of_rows, of_features = np.linalg.qr(weights)[0], np.linalg.qr(components.T)[0]
 
-        def beyond(table: np.ndarray) -> np.ndarray:
-            """What neither other components nor other weights take up."""
-            left = table - of_rows @ (of_rows.T @ table)
-            return np.asarray(left - (left @ of_features) @ of_features.T)
+        def remove_factors(table: np.ndarray) -> np.ndarray:
+            """Return the part of a table that neither other components nor other weights explain."""
+            residual = table - of_rows @ (of_rows.T @ table)
+            return np.asarray(residual - (residual @ of_features) @ of_features.T)
 
-        residual, best, found = beyond(rows), 0.0, cls(None, np.zeros(len(components)))
-        left, noise = largest_direction(residual, 0)
-        structure = max(left - noise, _VANISHED * left, np.finfo(float).tiny)
-        for entries, added in _curved(weights, components / mean):
-            bent = beyond(mean * entries)
-            size, along = float((bent**2).sum()), float((residual * bent).sum())
-            if size <= _VANISHED * float((fitted**2).sum()) or along**2 / size <= best:
+        residual, best_gain, bend = remove_factors(rows), 0.0, cls(None, np.zeros(len(components)))
+        largest, noise = measure_largest_direction(residual, 0)
+        structure = max(largest - noise, _NEGLIGIBLE * largest, np.finfo(float).tiny)
+        for entries, component_change in _list_curves(weights, components / mean):
+            curve = remove_factors(mean * entries)
+            size, along = float((curve**2).sum()), float((residual * curve).sum())
+            if size <= _NEGLIGIBLE * float((fitted**2).sum()) or along**2 / size <= best_gain:
                 continue
-            scores = (residual - along / size * bent) * bent
+            scores = (residual - along / size * curve) * curve
             error = max(float(np.linalg.norm(scores.sum(axis=axis))) for axis in (0, 1))
-            best = along**2 / size
-            certain = abs(along) > _CERTAIN * error and best > _ALL * structure
-            surely = (abs(along) - _SURE * error) / size if certain else 0.0
-            share = min(best / structure, 1.0) if certain and not added.any() else 0.0
-            found = cls(along / size, surely * _turned(components, mean * added, mixing), share)
-        return found
+            best_gain = along**2 / size
+            is_certain = abs(along) > _MIN_BEND_SIGNIFICANCE * error and best_gain > _MIN_BEND_SHARE * structure
+            certain_size = (abs(along) - _BEND_MARGIN * error) / size if is_certain else 0.0
+            share = min(best_gain / structure, 1.0) if is_certain and not component_change.any() else 0.0
+            bend = cls(along / size, certain_size * _measure_turn(components, mean * component_change, mixing), share)
+        return bend
 
     def check(self, limit: float) -> Check:
-        """One line, which asks for care where the bend alone makes errors of half the limit."""
-        bend = "not measured" if self.size is None else f"{self.size:+.2g}"
+        """Return the check, which asks for care where the bend alone makes errors of half the limit."""
+        size_text = "not measured" if self.size is None else f"{self.size:+.2g}"
         return Check(
             "straight response", "mean |w - f(w)|", float(self.bias.mean()), at_most(limit / 2),
-            f"The error of components if entries are f(x) = x + b g(x), with b = {bend}, less its noise; g is x^2 or x log x, "
-            "over the mean entry. Expected errors are widened by it.", "Tukey 1949", "caution",
-            "Entries of mixtures are not the sums of their parts: the response bends. Make it straight first, such as by "
-            "absorbances in place of transmissions, or leave out what is saturated.",
+            f"The error of components if entries are f(x) = x + b g(x), with b = {size_text}, less its noise; g is x^2 or "
+            "x log x, over the mean entry. Expected errors are widened by it.", "Tukey 1949", "caution",
+            "Entries of mixtures are not the sums of their parts: the response bends. Linearise it first, for example with "
+            "absorbances in place of transmissions, or leave out saturated values.",
         )  # fmt: skip
 
 
-def _power(x: np.ndarray) -> np.ndarray:
-    """What a power a little above one adds: x log x."""
+def _x_log_x(x: np.ndarray) -> np.ndarray:
+    """Return x log x, which a power slightly above one adds."""
     return np.asarray(x * np.log(np.maximum(np.abs(x), np.finfo(float).tiny)))
 
 
-def _curved(weights: np.ndarray, components: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """What curves of the response, and products of two components of a row, add to entries and to components."""
+def _list_curves(weights: np.ndarray, components: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield what two curves of the response, and products of two components, add to entries and to components."""
     fitted = weights @ components
     yield fitted**2, components**2
-    yield _power(fitted), _power(components)
+    yield _x_log_x(fitted), _x_log_x(components)
     yield fitted**2 - weights**2 @ components**2, np.zeros_like(components)
 
 
-def _turned(components: np.ndarray, added: np.ndarray, mixing: Mixing) -> np.ndarray:
-    """How far what is added moves components, but for a factor: of each for "cone", of all for "simplex"; shape (r,)."""
-    inner, squared = (added * components).sum(axis=1), (components**2).sum(axis=1)
+def _measure_turn(components: np.ndarray, change: np.ndarray, mixing: Mixing) -> np.ndarray:
+    """Return how far a change moves components, up to a factor: of each for "cone", of all for "simplex"; shape (r,)."""
+    inner, squared = (change * components).sum(axis=1), (components**2).sum(axis=1)
     if mixing == "simplex":
         inner, squared = np.full(len(components), inner.mean()), np.full(len(components), squared.mean())
     squared = np.maximum(squared, np.finfo(float).tiny)
-    off = np.linalg.norm(added - (inner / squared)[:, None] * components, axis=1)
-    return np.asarray(off / np.sqrt(squared))
+    turn = np.linalg.norm(change - (inner / squared)[:, None] * components, axis=1)
+    return np.asarray(turn / np.sqrt(squared))

@@ -1,4 +1,4 @@
-"""What factorizations do once they are fitted: weights of rows on the components, and back."""
+"""Base of fitted factorizations: weights of rows on the components, and back."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import fitted
 from .._entries import missing_entries
-from .._stages import Fitted, Staged
 from .._validation import check_gaps, number_table, table_blocks, weighted
-from ..evidence import Reading
+from ..evidence import ComponentView
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted
+from ..fitting.stages import Fitted, Staged
 from ..moments import ColumnSpan, span_without_constants
 from ..passes import Blocks
 from ..simplex import nonnegative_least_squares
 from ._descent import row_weights
 
-_APART = 1e100  # times that rows may be larger or smaller than components
-_AT_ONCE = 1 << 22  # entries of rows that are dense at a time
+_MAX_UNIT_RATIO = 1e100  # largest ratio between the sizes of rows and components
+_MAX_DENSE_ENTRIES = 1 << 22  # entries of rows that are made dense at a time
 
 
 class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
@@ -40,10 +40,10 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self._fit_in_span(rows)
         span = vars(self).get("_span")
         if span is not None:
-            left = span.left_out
+            constant_columns = span.dependent_columns
             weights = np.ascontiguousarray(self.transform(rows).T)
-            ones = nonnegative_least_squares(np.ones((1, weights.shape[1])), weights, n_jobs=self.n_jobs)
-            self.components_[:, left] = np.outer(ones, span.offset[left])
+            constant_entries = nonnegative_least_squares(np.ones((1, weights.shape[1])), weights, n_jobs=self.n_jobs)
+            self.components_[:, constant_columns] = np.outer(constant_entries, span.offset[constant_columns])
         return self
 
     def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
@@ -51,7 +51,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         span = span_without_constants(rows)
         return None if span is None or (span.offset < 0).any() else span
 
-    def _widen(self, span: ColumnSpan) -> None:
+    def _expand_columns(self, span: ColumnSpan) -> None:
         self.components_ = span.coefficients(self.components_)
 
     def _select(self, table: Any) -> Any:
@@ -59,10 +59,12 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         span = vars(self).get("_span")
         return table if span is None else span.select(table)
 
-    def _reading(self, fitted: Fitted) -> Reading:
-        """Weights of rows; beyond the row's size, which all weights follow, where rows may have any."""
-        weights = np.asarray(self.transform(fitted.some))
-        return Reading((weights if self.mixing_kind_ == "simplex" else _beyond_size(weights, self.components_)).T)
+    def _component_view(self, fitted: Fitted) -> ComponentView:
+        """Return the weights of rows; for "cone" without the part that follows the size of a row."""
+        weights = np.asarray(self.transform(fitted.comparison_rows))
+        return ComponentView(
+            (weights if self.mixing_kind_ == "simplex" else _remove_size_effect(weights, self.components_)).T
+        )
 
     @fitted
     def transform(self, X: Any) -> np.ndarray:
@@ -82,7 +84,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         LatentiaError
             If X has another number of columns than the data of the fit, or a row without a cell.
         """
-        return np.concatenate([weights for _, weights in self._pieces(X)])
+        return np.concatenate([weights for _, weights in self._iterate_pieces(X)])
 
     @fitted
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -100,7 +102,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         weights = number_table(X)
         if weights.shape[1] != len(self.components_):
             raise LatentiaError(
-                f"The weights have {weights.shape[1]} columns, and there are {len(self.components_)} components."
+                f"Expected weights with {len(self.components_)} columns, one per component; found {weights.shape[1]}."
             )
         return np.asarray(weights @ self.components_)
 
@@ -120,20 +122,21 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         -------
         float
         """
-        left = energy = 0.0
+        residual_energy = energy = 0.0
         unit = self._unit()
-        for rows, weights in self._pieces(X, sample_weight):
-            rest = rows / unit - weights @ (self.components_ / unit)
-            left, energy = left + float(np.nansum(rest**2)), energy + float(np.nansum((rows / unit) ** 2))
-        return 1.0 - left / energy if energy > 0 else 1.0
+        for rows, weights in self._iterate_pieces(X, sample_weight):
+            residual = rows / unit - weights @ (self.components_ / unit)
+            residual_energy += float(np.nansum(residual**2))
+            energy += float(np.nansum((rows / unit) ** 2))
+        return 1.0 - residual_energy / energy if energy > 0 else 1.0
 
-    def _pieces(self, X: Any, sample_weight: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Some rows at a time, and their weights."""
+    def _iterate_pieces(self, X: Any, sample_weight: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield pieces of the rows, and their weights."""
         unit = self._unit()
-        step = max(1, _AT_ONCE // self.n_features_in_)
+        step = max(1, _MAX_DENSE_ENTRIES // self.n_features_in_)
         for block in weighted(table_blocks(self, X, reset=False, missing=True), sample_weight):
             for first in range(0, block[0].shape[0], step):
-                rows = dense(block[0][first : first + step])
+                rows = to_dense(block[0][first : first + step])
                 gaps = missing_entries(rows)
                 if gaps is not None:
                     check_gaps(gaps, block.rows[first:])
@@ -151,7 +154,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     def _check_units(self, rows: np.ndarray, unit: float) -> None:
         """Raise for rows that are so much larger or smaller than the components that squares are out of range."""
         largest = float(np.abs(rows).max(initial=0.0))
-        if largest > 0 and not 1 / _APART <= largest / unit <= _APART:
+        if largest > 0 and not 1 / _MAX_UNIT_RATIO <= largest / unit <= _MAX_UNIT_RATIO:
             raise LatentiaError(
                 f"The largest entry of these rows is {largest:.3g}, and that of the components {unit:.3g}: give both in the "
                 "same units."
@@ -163,13 +166,13 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         return tags
 
 
-def _beyond_size(weights: np.ndarray, components: np.ndarray) -> np.ndarray:
-    """What the size of a row, as the components have it, does not tell of its weights, shape (n, r)."""
+def _remove_size_effect(weights: np.ndarray, components: np.ndarray) -> np.ndarray:
+    """Return the weights without the part that the size of a row explains, shape (n, r)."""
     centred = weights - weights.mean(axis=0)
     size = centred @ components.sum(axis=1)
     return np.asarray(centred - np.outer(size, size @ centred / max(float(size @ size), np.finfo(float).tiny)))
 
 
-def dense(rows: Any) -> np.ndarray:
-    """The rows as an array of floats."""
+def to_dense(rows: Any) -> np.ndarray:
+    """Return the rows as an array of floats."""
     return np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)

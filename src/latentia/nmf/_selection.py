@@ -1,13 +1,10 @@
-"""Ways to select the vertices of a simplex among points of it, beside the plain one, `latentia.simplex.farthest_vertices`.
+"""Greedy searches for the vertices of a simplex among its points, beside the plain `latentia.simplex.farthest_vertices`.
 
-Each is a greedy search that adds one point at a time; they differ in what they measure the distance from, and in what has
-been done to the points before. All return numbers of points in the order found, fewer than were asked for where the others add
-nothing.
+Each adds one point at a time. They differ in what the distance is measured from, and in how the points are transformed before.
+All return numbers of points in the order of their choice; fewer than asked for where no further point adds anything.
 
 Sources: R. Ge, thesis 2013, Algorithm 4.3; N. Gillis, S. Vavasis, IEEE TPAMI 36 (2014), and SIAM J. Optim. 25 (2015), for
-successive projections and their preconditioning; N. Gillis, SIAM J. Imaging Sci. 7 (2014), for nonnegative projections;
-A. Kumar, V. Sindhwani, P. Kambadur, ICML 2013, for extreme rays; N. Nadisic, N. Gillis, C. Kervazo, Linear Algebra Appl. 676
-(2023), for smoothing.
+successive projections and their preconditioning; N. Gillis, SIAM J. Imaging Sci. 7 (2014), for nonnegative projections.
 """
 
 from __future__ import annotations
@@ -16,142 +13,95 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..simplex import farthest_vertices, nonnegative_least_squares, simplex_least_squares
+from ..simplex import farthest_vertices, simplex_least_squares
 
-_VANISHED = 1e-10  # of the largest norm
-_SQUARED = 1e-6  # of the largest singular value, that its square still shows
+_NEGLIGIBLE = 1e-10  # share of the largest norm or singular value that counts as zero
+_MIN_GRAM_RATIO = 1e-6  # singular values below this share of the largest are lost in a Gram matrix
 
 
-def affine_vertices(points: np.ndarray, n_vertices: int) -> np.ndarray:
-    """Farthest point from the affine span of those found, and then from that of the others (Algorithm 4.3, both loops).
+def find_affine_vertices(points: np.ndarray, n_vertices: int) -> np.ndarray:
+    """Take the farthest point from the affine span of those chosen, then replace each by the farthest from the others' span.
 
-    In d dimensions it finds up to d + 1 vertices, where distances to a span through the origin end at d.
+    These are both loops of Algorithm 4.3. In d dimensions there are up to d + 1 vertices; spans through the origin allow d.
     """
     first = int(np.einsum("ij,ij->i", points, points).argmax())
-    rest, _ = farthest_vertices(points - points[first], n_vertices - 1)
-    found = np.concatenate([[first], rest]).astype(np.int64)
-    for k in range(len(found)):
-        others = np.delete(found, k)
-        if not len(others):
+    further, _ = farthest_vertices(points - points[first], n_vertices - 1)
+    vertices = np.concatenate([[first], further]).astype(np.int64)
+    for k in range(len(vertices)):
+        remaining = np.delete(vertices, k)
+        if not len(remaining):
             continue
-        shifted = points - points[others[0]]
-        basis = np.linalg.qr(shifted[others[1:]].T)[0]
-        inside = shifted @ basis
-        found[k] = np.argmax(np.einsum("ij,ij->i", shifted, shifted) - np.einsum("ij,ij->i", inside, inside))
-    return found
+        shifted = points - points[remaining[0]]
+        basis = np.linalg.qr(shifted[remaining[1:]].T)[0]
+        projections = shifted @ basis
+        vertices[k] = np.argmax(
+            np.einsum("ij,ij->i", shifted, shifted) - np.einsum("ij,ij->i", projections, projections)
+        )
+    return vertices
 
 
-class Leading(NamedTuple):
+class LeadingCoordinates(NamedTuple):
     """Coordinates of points on their leading singular vectors, shape (m, k), and the singular values."""
 
     coordinates: np.ndarray
     sizes: np.ndarray
 
     @classmethod
-    def of(cls, points: np.ndarray, n: int) -> Leading:
-        """Of ``n`` singular vectors, or as many as there are."""
+    def compute(cls, points: np.ndarray, n: int) -> LeadingCoordinates:
+        """Return coordinates on ``n`` singular vectors, or on as many as there are."""
         if points.shape[1] > points.shape[0]:
             _, sizes, directions = np.linalg.svd(points, full_matrices=False)
         else:
             squares, vectors = np.linalg.eigh(points.T @ points)
             sizes, directions = np.sqrt(np.maximum(squares[::-1], 0.0)), vectors[:, ::-1].T
-            if sizes[: n + 1].min() < _SQUARED * sizes[0]:  # the Gram matrix has lost them
+            if sizes[: n + 1].min() < _MIN_GRAM_RATIO * sizes[0]:  # lost in the Gram matrix
                 _, sizes, directions = np.linalg.svd(np.linalg.qr(points, mode="r"))
         return cls(points @ directions[:n].T, sizes[:n])
 
 
-def whitened_vertices(points: np.ndarray, n_vertices: int, leading: Leading | None = None) -> np.ndarray:
-    """Successive projections of points whitened to n_vertices dimensions: ill-conditioned vertices become well-conditioned."""
-    coordinates, sizes = leading or Leading.of(points, n_vertices)
-    kept = sizes > _VANISHED * sizes.max(initial=0.0)
-    return farthest_vertices(coordinates[:, kept] / sizes[kept], n_vertices)[0]
+def find_whitened_vertices(
+    points: np.ndarray, n_vertices: int, leading: LeadingCoordinates | None = None
+) -> np.ndarray:
+    """Run successive projections on points whitened to n_vertices dimensions, which makes vertices well-conditioned."""
+    coordinates, sizes = leading or LeadingCoordinates.compute(points, n_vertices)
+    chosen = sizes > _NEGLIGIBLE * sizes.max(initial=0.0)
+    return farthest_vertices(coordinates[:, chosen] / sizes[chosen], n_vertices)[0]
 
 
-def preconditioned_vertices(points: np.ndarray, n_vertices: int, leading: Leading | None = None) -> np.ndarray:
-    """Successive projections twice, the second time in coordinates in which the vertices found first are orthonormal."""
-    coordinates, _ = leading or Leading.of(points, n_vertices)
-    found, _ = farthest_vertices(coordinates, n_vertices)
-    return farthest_vertices(coordinates @ np.linalg.pinv(coordinates[found]), n_vertices)[0]
+def find_preconditioned_vertices(
+    points: np.ndarray, n_vertices: int, leading: LeadingCoordinates | None = None
+) -> np.ndarray:
+    """Run successive projections twice, the second time in coordinates in which the first vertices are orthonormal."""
+    coordinates, _ = leading or LeadingCoordinates.compute(points, n_vertices)
+    first_vertices, _ = farthest_vertices(coordinates, n_vertices)
+    return farthest_vertices(coordinates @ np.linalg.pinv(coordinates[first_vertices]), n_vertices)[0]
 
 
-def nonnegative_projections(points: np.ndarray, n_vertices: int, n_jobs: int | None = None) -> np.ndarray:
-    """Farthest point from the convex hull of those found and the origin (SNPA).
+def find_hull_vertices(points: np.ndarray, n_vertices: int, n_jobs: int | None = None) -> np.ndarray:
+    """Take the farthest point from the convex hull of the origin and the points chosen so far (SNPA).
 
-    It finds more vertices than there are dimensions, and does not mistake points inside of the hull for vertices.
+    There may be more vertices than dimensions, and points inside the hull are not mistaken for vertices.
     """
     squared = np.einsum("ij,ij->i", points, points)
     largest = float(squared.max(initial=0.0))
-    found: list[int] = []
-    left, weights = squared, np.empty((len(points), 0))
+    vertices: list[int] = []
+    residuals, weights = squared, np.empty((len(points), 0))
     for _ in range(n_vertices):
-        at = int(left.argmax())
-        own = points[at] - weights[at, 1:] @ points[found] if found else points[at]
-        if float(own @ own) <= _VANISHED**2 * largest or at in found:
+        farthest = int(residuals.argmax())
+        residual = points[farthest] - weights[farthest, 1:] @ points[vertices] if vertices else points[farthest]
+        if float(residual @ residual) <= _NEGLIGIBLE**2 * largest or farthest in vertices:
             break
-        found.append(at)
+        vertices.append(farthest)
         start = np.hstack([weights, np.zeros((len(points), 1))]) if weights.size else None
-        vertices = np.vstack([np.zeros((1, points.shape[1])), points[found]])
-        weights = simplex_least_squares(points, vertices, start=start, tol=0.0, n_jobs=n_jobs)
-        left = squared_distances(points, squared, vertices, weights)
-    return np.array(found, dtype=np.int64)
+        corners = np.vstack([np.zeros((1, points.shape[1])), points[vertices]])
+        weights = simplex_least_squares(points, corners, start=start, tol=0.0, n_jobs=n_jobs)
+        residuals = compute_squared_distances(points, squared, corners, weights)
+    return np.array(vertices, dtype=np.int64)
 
 
-def squared_distances(points: np.ndarray, squared: np.ndarray, vertices: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """|x - c S|^2 of each point, whose squared length is known, without the points c S; shape (n,)."""
-    across = np.einsum("ij,ij->i", weights, weights @ (vertices @ vertices.T) - 2 * (points @ vertices.T))
-    return np.asarray(np.maximum(squared + across, 0.0))
-
-
-def extreme_rays(points: np.ndarray, n_vertices: int, n_jobs: int | None = None) -> np.ndarray:
-    """Extreme rays of the cone of nonnegative points (XRAY): largest along the residual of the point that fits worst.
-
-    The size of a point does not matter, only its direction.
-    """
-    sums = points.sum(axis=1)
-    room = sums > _VANISHED * sums.max(initial=0.0)
-    largest = float(np.sqrt(np.einsum("ij,ij->i", points, points).max(initial=0.0)))
-    found: list[int] = []
-    residual = points
-    for _ in range(n_vertices):
-        at, length = _longest(residual)
-        if length <= _VANISHED * largest or not room.any():
-            break
-        along = np.where(room, points @ residual[at] / np.where(room, sums, 1.0), -np.inf)
-        found.append(int(along.argmax()))
-        room[found[-1]] = False
-        residual = points - nonnegative_least_squares(points, points[found], n_jobs=n_jobs) @ points[found]
-    return np.array(found, dtype=np.int64)
-
-
-def smoothed_vertices(points: np.ndarray, n_vertices: int, n_averaged: int) -> list[np.ndarray]:
-    """Successive projections whose vertices are means of the points farthest along the direction of the farthest one.
-
-    Parameters
-    ----------
-    n_averaged : int
-        Points of a mean.
-
-    Returns
-    -------
-    list of ndarray of int, shape (n_averaged,)
-        The points of each mean, the one nearest to it first.
-    """
-    largest = float(np.sqrt(np.einsum("ij,ij->i", points, points).max(initial=0.0)))
-    residual, found = points.copy(), []
-    for _ in range(min(n_vertices, points.shape[1])):
-        at, length = _longest(residual)
-        if length <= _VANISHED * largest:
-            break
-        members = np.argsort(-(residual @ residual[at]), kind="stable")[:n_averaged]
-        direction = residual[members].mean(axis=0)
-        direction /= np.linalg.norm(direction)
-        residual -= np.outer(residual @ direction, direction)
-        apart = ((points[members] - points[members].mean(axis=0)) ** 2).sum(axis=1)
-        found.append(members[np.argsort(apart, kind="stable")])
-    return found
-
-
-def _longest(rows: np.ndarray) -> tuple[int, float]:
-    squared = np.einsum("ij,ij->i", rows, rows)
-    at = int(squared.argmax())
-    return at, float(np.sqrt(squared[at]))
+def compute_squared_distances(
+    points: np.ndarray, squared_lengths: np.ndarray, vertices: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Return |x - c S|^2 of each point from its squared length, without forming the points c S; shape (n,)."""
+    difference = np.einsum("ij,ij->i", weights, weights @ (vertices @ vertices.T) - 2 * (points @ vertices.T))
+    return np.asarray(np.maximum(squared_lengths + difference, 0.0))

@@ -11,27 +11,27 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-_STEPS = 500
-_ABSENT, _PRESENT = 0.02, 0.2  # of the largest entry, up to which one counts as zero, and from which on as there
-_COUNTS = 0.05  # of the largest, from which on an entry that would become negative counts
+_MAX_STEPS = 500
+_MAX_ABSENT, _MIN_PRESENT = 0.02, 0.2  # shares of the largest entry: absent up to the first, present from the second
+_MIN_RELEVANT = 0.05  # share of the largest entry from which an entry must not become negative
 
 
-def in_span(left: np.ndarray, right: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """S^-1 for which the negative parts of U S and S^-1 V have the least squared length, near a start.
+def reduce_negative_parts(row_factor: np.ndarray, column_factor: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return the S^-1 near a start for which the negative parts of U S and S^-1 V have the least squared length.
 
     Parameters
     ----------
-    left, right : ndarrays of shape (n, r), (r, d)
+    row_factor, column_factor : ndarrays of shape (n, r), (r, d)
         U and V.
     start : ndarray of shape (r, r)
-        S to start from.
+        Initial S.
 
     Returns
     -------
     ndarray of shape (r, r)
     """
     r = len(start)
-    sizes = np.linalg.norm(left @ start, axis=0)
+    sizes = np.linalg.norm(row_factor @ start, axis=0)
     start = start / np.where(sizes > 0, sizes, 1.0)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -40,22 +40,26 @@ def in_span(left: np.ndarray, right: np.ndarray, start: np.ndarray) -> np.ndarra
             T = np.linalg.inv(S)
         except np.linalg.LinAlgError:
             return np.inf, np.zeros_like(flat)
-        a, w = np.minimum(left @ S, 0.0), np.minimum(T @ right, 0.0)
-        slope = 2 * (left.T @ a) - 2 * T.T @ (w @ right.T) @ T.T
+        a, w = np.minimum(row_factor @ S, 0.0), np.minimum(T @ column_factor, 0.0)
+        slope = 2 * (row_factor.T @ a) - 2 * T.T @ (w @ column_factor.T) @ T.T
         return float((a**2).sum() + (w**2).sum()), slope.ravel()
 
-    found: Any = optimize.minimize(
-        objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS, "ftol": 1e-30, "gtol": 1e-14}
+    result: Any = optimize.minimize(
+        objective,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _MAX_STEPS, "ftol": 1e-30, "gtol": 1e-14},
     )
-    S = found.x.reshape(r, r)
+    S = result.x.reshape(r, r)
     return np.asarray(np.linalg.pinv(S))
 
 
-def freedom(components: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """How far each component may be from the one that made the rows, though A W is the same: of unit length, shape (r,).
+def measure_freedom(components: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return how far each component of unit length can be moved with the same A W, shape (r,).
 
     A_k W_k + A_j W_j = A_k (W_k + t W_j) + (A_j - t A_k) W_j, which is nonnegative as well for t from -min W_k / W_j to
-    min A_j / A_k. Any t of this range is as good, so the component is off by the root mean square of what they move it.
+    min A_j / A_k. Any t of this range is as good, so the error of the component is the root mean square of its moves.
     """
     r = len(components)
     lengths = np.linalg.norm(components, axis=1)
@@ -72,20 +76,20 @@ def freedom(components: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _least_ratio(above: np.ndarray, below: np.ndarray) -> float:
-    counts = below > _COUNTS * below.max(initial=0.0)
+    counts = below > _MIN_RELEVANT * below.max(initial=0.0)
     return float((above[counts] / below[counts]).min()) if counts.any() else 0.0
 
 
-def telling_apart(components: np.ndarray, weights: np.ndarray) -> int:
-    """Least number, over pairs of components, of features of one without the other, and of rows of one without the other.
+def count_distinguishing(components: np.ndarray, weights: np.ndarray) -> int:
+    """Count the features, and the rows, that have one component without another; return the least number over all pairs.
 
-    Where each pair has some of both, neither component can be moved along the other.
+    Where every pair has some of both, no component can be moved along another.
     """
 
-    def least(columns: np.ndarray) -> int:
+    def count_smallest(columns: np.ndarray) -> int:
         sizes = columns / np.maximum(columns.max(axis=0, initial=0.0), np.finfo(float).tiny)
-        counts = (sizes <= _ABSENT).T.astype(np.int64) @ (sizes >= _PRESENT).astype(np.int64)
+        counts = (sizes <= _MAX_ABSENT).T.astype(np.int64) @ (sizes >= _MIN_PRESENT).astype(np.int64)
         np.fill_diagonal(counts, len(columns))
         return int(counts.min())
 
-    return min(least(components.T), least(weights))
+    return min(count_smallest(components.T), count_smallest(weights))

@@ -21,45 +21,46 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._entries import missing_entries
 from .._parameters import Integer, NComponents, Number, Seed, check_parameter
-from .._stages import Fitted, Part
 from .._validation import gaps_of, table_blocks, weighted
 from ..evidence import Check, Misfit, PartErrors, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import over, refine
-from ..linalg import completed, unit_rows
-from ..passes import Blocks, RowGroups, accumulate, sample_rows
-from ._descent import Descent, FactorSums, FactorUpdate, filled, row_weights
+from ..linalg import complete_table, unit_rows
+from ..passes import Blocks, Folds, accumulate, sample_rows
+from ._descent import Descent, FactorSums, FactorUpdate, fill_gaps, row_weights
 from ._evidence import (
     LEFT_OUT,
-    Measured,
-    by_other_columns,
+    FitMeasurements,
+    column_predictor,
     component_distances,
+    feature_prediction_checks,
+    find_error_limit,
     gaps_checks,
-    held_out_checks,
-    structure,
+    measure_structure,
     structure_check,
     surplus_check,
-    trusted_error,
 )
-from ._misfit import Bend, noise_bias
-from ._model import FactorModel, dense
-from ._points import Table, leading_triplets, table_of
-from ._selection import nonnegative_projections
-from ._span import freedom, in_span, telling_apart
+from ._misfit import Bend, estimate_clipping_bias
+from ._model import FactorModel, to_dense
+from ._points import Table, compute_leading_triplets, read_table
+from ._selection import find_hull_vertices
+from ._span import count_distinguishing, measure_freedom, reduce_negative_parts
 
-_FIRST, _TOL = 20, 1e-6  # rounds of descent of every start; change of the error at which the best of them end
-_BEST = 3  # starts that are descended from to the end
-_OF_PARTS = 2  # starts for a part of the rows
-_TELLING = 2  # features, and rows, of one component without another
-_SAME = 1.001  # times the least error, up to which another answer is as good
-_NEAR = 1.2  # certificate up to which there is little to gain
-_SHAKEN = 1e-3  # of their length, what rows of a start are moved by, so that none depend on each other
-_EXACT = 1e-12  # share of the rows' length that counts as nothing
-_SAMPLE = 2000
-_AT_ONCE = 1 << 22  # entries of a table whose residual is computed, not subtracted from its size
+_FIRST_ROUNDS = 20  # rounds of descent of every start
+_ERROR_TOL = 1e-6  # change of the error at which the descent of the best starts ends
+_N_FOLLOWED = 3  # starts whose descent is followed to the end
+_N_HALF_STARTS = 2  # starts for a half of the rows
+_MIN_DISTINGUISHING = 2  # least number of features, and of rows, that one component has without another
+_EQUAL_ERROR = 1.001  # answers up to this multiple of the least error are equally good
+_GOOD_CERTIFICATE = 1.2  # certificate up to which there is little to gain
+_START_NOISE = 1e-3  # noise that is added to the unit rows of a start, so that none depend on each other
+_EXACT = 1e-12  # share of the rows' length that counts as zero
+_MAX_SAMPLE = 2000  # rows whose evidence is measured
+_MAX_RESIDUAL_ENTRIES = 1 << 22  # up to so many entries the residual is computed, not its length by subtraction
 
 
 class ApproximateNMF(FactorModel):
@@ -99,17 +100,18 @@ class ApproximateNMF(FactorModel):
     relative_error_ : float
         The same over |M|.
     lower_bound_ : float
-        What no factorization by r components is below, in the units of ``reconstruction_err_``: the length of what r singular
-        vectors leave. Of more than 1,000 rows and features it is from a few passes, and may be a trifle too large; where cells
-        are missing, it is that of the nearest table of rank r to the others, from turns that end before the last digit.
+        Least error of any r components of any sign, in the units of ``reconstruction_err_``: the residual of r singular
+        vectors. For more than 1,000 rows and features it comes from a few passes, and may be slightly too large. With missing
+        cells it is the residual of the nearest table of rank r to the observed cells, by an iteration that ends before the last
+        digit.
     certificate_ : float
         ``reconstruction_err_`` over ``lower_bound_``, at least 1.
     starts_ : ndarray of shape (n,)
         Error over lower bound that each start led to after its first rounds, in the order of the starts.
     evidence_ : Evidence
         Checks. Expected errors (``component_errors``) are distances of components to the true ones, all of unit length. They
-        include how far other answers are that are as good as this one, and what residuals say of the noise, of a response that
-        bends, and of structure beyond the components.
+        include the distance to other equally good answers, and errors by noise, by a response that bends, and by structure
+        beyond the components.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -140,7 +142,7 @@ class ApproximateNMF(FactorModel):
     """
 
     _constraints: ClassVar = {"n_init": Integer(1), "tol": Number(0)}
-    _farthest = float(np.sqrt(2))
+    _max_distance = float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
     starts_: Annotated[np.ndarray, of.numbers("*", 0.0)]
     lower_bound_: Annotated[float, of.number(0.0)]
@@ -192,36 +194,39 @@ class ApproximateNMF(FactorModel):
         """
         return self._fit_varying(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
-        """There are none: descent reads rows."""
+    def _moments(self, rows: Blocks, folds: Folds) -> None:
+        """Return no moments: descent reads rows."""
 
-    def _recover(self, moments: None, part: Part, whole: Any) -> _Found:
-        """The best of the starts. Those are of a table whose missing cells are completed; the descent is on the others."""
-        table = table_of(part.rows, missing=True)
+    def _recover(self, moments: None, subset: Subset, choices: Any) -> _Solution:
+        """Return the best descent from several starts. Starts fill missing cells; the descent uses the observed ones."""
+        table = read_table(subset.rows, missing=True)
         blocks = Blocks.from_array(table.rows)
         _check_nonnegative(table)
         gaps = None if missing_entries(table.rows) is None else gaps_of(blocks)
         if gaps is not None:
-            table = replace(table, rows=completed(table.rows, gaps, self.n_components))
-        left, right, bound, energy = self._range_of(table, gaps)
+            table = replace(table, rows=complete_table(table.rows, gaps, self.n_components))
+        row_factor, column_factor, bound, energy = self._compute_range(table, gaps)
         # Starts, each with a few rounds of descent.
-        tried: list[_Tried] = []
-        for start in self._starts(table, right, self.n_init if part.is_whole else min(self.n_init, _OF_PARTS)):
-            components = np.maximum(in_span(left, right, start) @ right, 0.0)
-            tried.append(self._descended(_Tried(components, np.inf), blocks, table, _FIRST))
-            if tried[-1].error <= max((1 + self.tol) * bound, _EXACT):
+        attempts: list[_Attempt] = []
+        n_starts = self.n_init if subset.is_whole else min(self.n_init, _N_HALF_STARTS)
+        for start in self._draw_starts(table, column_factor, n_starts):
+            components = np.maximum(reduce_negative_parts(row_factor, column_factor, start) @ column_factor, 0.0)
+            attempts.append(self._descend(_Attempt(components, np.inf), blocks, table, _FIRST_ROUNDS))
+            if attempts[-1].error <= max((1 + self.tol) * bound, _EXACT):
                 break
-        # The best of them to the end: of parts one, as other answers are looked for in all rows.
-        first = [one.error for one in tried]
-        order = sorted(range(len(tried)), key=lambda i: first[i])[: _BEST if part.is_whole else 1]
-        ended = [self._descended(tried[i], blocks, table, "auto") for i in order]
-        found = self._in_order(ended, blocks, table)
-        errors, share = np.array(first) / max(bound, _EXACT), 0.0 if gaps is None else float(gaps.mean())
-        return _Found(*found, bound, energy, table.unit, errors, _as_good(ended), share)
+        # The best starts are followed to the end; for a half only one, since rival answers are searched in all rows.
+        first_errors = [attempt.error for attempt in attempts]
+        order = sorted(range(len(attempts)), key=lambda i: first_errors[i])[: _N_FOLLOWED if subset.is_whole else 1]
+        finished = [self._descend(attempts[i], blocks, table, "auto") for i in order]
+        solution = self._order_components(finished, blocks, table)
+        errors, share = np.array(first_errors) / max(bound, _EXACT), 0.0 if gaps is None else float(gaps.mean())
+        return _Solution(*solution, bound, energy, table.unit, errors, _list_equally_good(finished), share)
 
-    def _in_order(self, ended: list[_Tried], blocks: Blocks, table: Table) -> tuple[np.ndarray, np.ndarray, float]:
-        """Components of the best, the strongest first, their shares, and its error."""
-        best = min(ended, key=lambda one: one.error)
+    def _order_components(
+        self, finished: list[_Attempt], blocks: Blocks, table: Table
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the components of the best attempt, the strongest first, their shares, and its error."""
+        best = min(finished, key=lambda attempt: attempt.error)
         sums: FactorSums = accumulate(blocks, FactorUpdate(best.components, "cone", Descent()), self.n_jobs)
         lengths = np.linalg.norm(best.components, axis=1, keepdims=True)
         strengths = np.diag(sums.gram)[:, None] * lengths**2
@@ -230,8 +235,8 @@ class ApproximateNMF(FactorModel):
         shares = np.sqrt(strengths[order, 0])
         return components[order], shares / max(float(shares.sum()), np.finfo(float).tiny), best.error
 
-    def _range_of(self, table: Table, gaps: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """U and V of the best approximation without signs, its relative error, and the length of the table."""
+    def _compute_range(self, table: Table, gaps: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """Return U and V of the best approximation of any sign, its relative error, and the length of the table."""
         n, d = table.rows.shape
         r = self.n_components
         if r > min(n, d):
@@ -242,77 +247,87 @@ class ApproximateNMF(FactorModel):
         energy = float((table.rows * table.rows).sum() if gaps is None else (table.rows[~gaps] ** 2).sum())
         if energy == 0:
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
-        left, sizes, right = leading_triplets(table.rows, r, self._seed)
+        row_vectors, sizes, directions = compute_leading_triplets(table.rows, r, self._seed)
         if len(sizes) < r:
             raise LatentiaError(
-                f"the rows have rank {len(sizes)}, which supports at most {len(sizes)} components: they are a sum of no more.",
+                f"the rows have rank {len(sizes)}, which supports at most {len(sizes)} components.",
                 at_most=len(sizes), parameter="n_components", value=r,
             )  # fmt: skip
-        at_once = gaps is not None or n * d <= _AT_ONCE
-        rest = dense(table.rows) - (left * sizes) @ right if at_once else None
-        rest = rest if rest is None or gaps is None else np.where(gaps, 0.0, rest)
-        beyond = energy - float((sizes**2).sum()) if rest is None else float(np.einsum("ij,ij->", rest, rest))
+        is_small = gaps is not None or n * d <= _MAX_RESIDUAL_ENTRIES
+        residual = to_dense(table.rows) - (row_vectors * sizes) @ directions if is_small else None
+        residual = residual if residual is None or gaps is None else np.where(gaps, 0.0, residual)
+        residual_energy = (
+            energy - float((sizes**2).sum()) if residual is None else float(np.einsum("ij,ij->", residual, residual))
+        )
         roots = np.sqrt(sizes)
-        return left * roots, roots[:, None] * right, math.sqrt(max(beyond, 0.0) / energy), math.sqrt(energy)
+        return (
+            row_vectors * roots,
+            roots[:, None] * directions,
+            math.sqrt(max(residual_energy, 0.0) / energy),
+            math.sqrt(energy),
+        )
 
-    def _starts(self, table: Table, right: np.ndarray, n: int) -> Iterator[np.ndarray]:
-        """Matrices S whose components are rows of the table: r far apart, then r drawn at random."""
-        rng, r, pseudo = np.random.default_rng(self._seed), self.n_components, np.linalg.pinv(right)
+    def _draw_starts(self, table: Table, column_factor: np.ndarray, n: int) -> Iterator[np.ndarray]:
+        """Yield matrices S whose components are rows of the table: first r distant ones, then r drawn at random."""
+        rng, r, pseudo = np.random.default_rng(self._seed), self.n_components, np.linalg.pinv(column_factor)
         coordinates = unit_rows(np.asarray(table.rows @ pseudo))
         coordinates = coordinates[coordinates.any(axis=1)]
-        far = nonnegative_projections(coordinates, r)
-        few = len(coordinates) < r
+        far_rows = find_hull_vertices(coordinates, r)
+        too_few = len(coordinates) < r
         for number in range(n):
-            chosen = far if number == 0 and len(far) == r else rng.choice(len(coordinates), r, replace=few)
-            yield np.linalg.pinv(coordinates[chosen] + _SHAKEN * rng.standard_normal((r, r)))
+            chosen = (
+                far_rows if number == 0 and len(far_rows) == r else rng.choice(len(coordinates), r, replace=too_few)
+            )
+            yield np.linalg.pinv(coordinates[chosen] + _START_NOISE * rng.standard_normal((r, r)))
 
-    def _descended(self, start: _Tried, blocks: Blocks, table: Table, rounds: Any) -> _Tried:
-        descent = Descent(_TOL)
+    def _descend(self, start: _Attempt, blocks: Blocks, table: Table, rounds: Any) -> _Attempt:
+        descent = Descent(_ERROR_TOL)
         update = FactorUpdate(start.components, "cone", descent)
-        found = refine(update, over(blocks, self.n_jobs, self.verbose), rounds, until=descent.settled)
-        sums: FactorSums = accumulate(blocks, update.at(*found.values), self.n_jobs)
-        return _Tried(found.values[0], sums.relative_error)
+        refined = refine(update, over(blocks, self.n_jobs, self.verbose), rounds, until=descent.converged)
+        sums: FactorSums = accumulate(blocks, update.move_to(*refined.values), self.n_jobs)
+        return _Attempt(refined.values[0], sums.relative_error)
 
-    def _keep(self, fitted: Fitted) -> None:
-        found: _Found = fitted.model
-        self.components_, self.weights_ = found.components * found.unit, found.shares
-        size, bound = found.length * found.unit, min(found.bound, found.error)  # rounding may put the bound above
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        solution: _Solution = fitted.model
+        self.components_, self.weights_ = solution.components * solution.unit, solution.shares
+        size = solution.length * solution.unit
+        bound = min(solution.bound, solution.error)  # rounding may put the bound above the error
         self.relative_error_, self.reconstruction_err_, self.lower_bound_ = (
-            found.error,
-            found.error * size,
+            solution.error,
+            solution.error * size,
             bound * size,
         )
-        self.certificate_ = 1.0 if found.error <= _EXACT**0.5 else found.error / max(bound, _EXACT)
-        self.starts_, self.n_passes_ = found.starts, 1
+        self.certificate_ = 1.0 if solution.error <= _EXACT**0.5 else solution.error / max(bound, _EXACT)
+        self.starts_, self.n_passes_ = solution.starts, 1
 
     def _cost(self) -> Literal["algebra"]:
         return "algebra"
 
-    def _distance(self, one: _Found, other: _Found, moments: None) -> np.ndarray:
-        return component_distances(one.components, other.components, "cone")
+    def _distance(self, first: _Solution, second: _Solution, moments: None) -> np.ndarray:
+        return component_distances(first.components, second.components, "cone")
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, widened by what these share: answers that are as good, near or far, clipped noise, and misfit."""
-        found: _Found = fitted.model
+        """Return checks and errors of halves, widened by errors that halves share: rival answers, clipped noise, and misfit."""
+        solution: _Solution = fitted.model
         parts = fitted.errors(self.n_splits)
-        if parts.errors is not None and found.others:
-            others = [component_distances(found.components, one, "cone") for one in found.others]
-            parts = parts.widened(np.mean(others, axis=0), self._farthest)
-        rows = dense(sample_rows(fitted.rows, _SAMPLE)[0]) / found.unit
-        weights = row_weights(rows, found.components, "cone", self.n_jobs)
-        limit, apart = trusted_error(found.components, "cone")
+        if parts.errors is not None and solution.rivals:
+            rival_distances = [component_distances(solution.components, rival, "cone") for rival in solution.rivals]
+            parts = parts.widen(np.mean(rival_distances, axis=0), self._max_distance)
+        rows = to_dense(sample_rows(fitted.rows, _MAX_SAMPLE)[0]) / solution.unit
+        weights = row_weights(rows, solution.components, "cone", self.n_jobs)
+        limit, distances = find_error_limit(solution.components, "cone")
         gaps = missing_entries(rows)
-        whole = filled(rows, gaps, weights, found.components)
-        bend = Bend.of(whole, found.components, "cone", self.n_jobs)
-        misfit = structure(whole, found.components, "cone", self._seed)
-        clipped = noise_bias(rows, found.components, self.n_splits, self._seed, self.n_jobs)
-        for shared in (freedom(found.components, weights), clipped, bend.bias, misfit.bias(apart)):
-            parts = parts.widened(shared, self._farthest)
-        return self._lines(found, rows, weights, parts, limit, bend, misfit), parts
+        completed_rows = fill_gaps(rows, gaps, weights, solution.components)
+        bend = Bend.compute(completed_rows, solution.components, "cone", self.n_jobs)
+        misfit = measure_structure(completed_rows, solution.components, "cone", self._seed)
+        clipped = estimate_clipping_bias(rows, solution.components, self.n_splits, self._seed, self.n_jobs)
+        for common_error in (measure_freedom(solution.components, weights), clipped, bend.bias, misfit.bias(distances)):
+            parts = parts.widen(common_error, self._max_distance)
+        return self._build_checks(solution, rows, weights, parts, limit, bend, misfit), parts
 
-    def _lines(
+    def _build_checks(
         self,
-        found: _Found,
+        solution: _Solution,
         rows: np.ndarray,
         weights: np.ndarray,
         parts: PartErrors,
@@ -321,58 +336,60 @@ class ApproximateNMF(FactorModel):
         misfit: Misfit,
     ) -> list[Check]:
         gaps = missing_entries(rows)
-        measured = Measured(
-            filled(rows, gaps, weights, found.components), found.components, weights, "cone", np.ones(len(rows)),
+        measured = FitMeasurements(
+            fill_gaps(rows, gaps, weights, solution.components), solution.components, weights, "cone", np.ones(len(rows)),
             rows.shape[1], 0.0, np.ones(len(weights.T)), 0 if gaps is None else int(np.count_nonzero(gaps)),
         )  # fmt: skip
-        lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
-        lines += [
+        checks = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
+        checks += [
             Check(
-                "certificate", "|M - A W| / lower bound", self.certificate_, at_most(_NEAR),
-                "No factorization by as many components has an error below the lower bound: at 1 there is none better.",
+                "certificate", "|M - A W| / lower bound", self.certificate_, at_most(_GOOD_CERTIFICATE),
+                "No factorization with as many components has an error below the lower bound: at 1 none is better.",
                 "Theorem 2.49", "caution", "A better factorization may exist: raise n_init.",
             ),
             Check(
-                "features and rows of one alone", "least of a pair", float(telling_apart(found.components, weights)),
-                at_least(_TELLING), "Of one component without the other. Where there are none, other factors give the same "
-                "rows; the theorem bounds the error of A W, not that of W.", "section 2.5", "caution",
+                "features and rows of one alone", "least of a pair",
+                float(count_distinguishing(solution.components, weights)), at_least(_MIN_DISTINGUISHING),
+                "Features and rows that have one component without the other. Where there are none, other factors give the "
+                "same rows; the theorem bounds the error of A W, not that of W.", "section 2.5", "caution",
                 "Other components may give the same rows: do not read much into the small entries of these.",
             ),
             bend.check(limit),
             structure_check(misfit),
             surplus_check(measured),
         ]  # fmt: skip
-        lines += held_out_checks(rows, found.components, "cone", self._seed)
-        lines.append(
+        checks += feature_prediction_checks(rows, solution.components, "cone", self._seed)
+        checks.append(
             Check(
-                "freedom of the factors", "", float(freedom(found.components, weights).mean()), None,
-                "How far a component can be moved along another with the same A W, of unit length; expected errors include it.",
+                "freedom of the factors", "", float(measure_freedom(solution.components, weights).mean()), None,
+                "How far a component of unit length can be moved along another with the same A W; expected errors include it.",
                 "section 2.2",
             )
         )  # fmt: skip
-        lines.append(
+        checks.append(
             Check(
-                "other answers that are as good", "", float(len(found.others)), None,
-                f"Of {_BEST} starts that were followed to the end, others whose error is within {_SAME - 1:.1%} of the least.",
+                "other answers that are as good", "", float(len(solution.rivals)), None,
+                f"Number of other answers whose error is within {_EQUAL_ERROR - 1:.1%} of the least, among {_N_FOLLOWED} "
+                "starts that were followed to the end.",
                 "section 2.7",
             )
         )  # fmt: skip
-        expect = by_other_columns(rows, found.components, "cone", self.n_jobs)
-        return lines + gaps_checks(found.missing, LEFT_OUT, rows, expect, self._seed)
+        expect = column_predictor(rows, solution.components, "cone", self.n_jobs)
+        return checks + gaps_checks(solution.missing, LEFT_OUT, rows, expect, self._seed)
 
-    def _distances(self, other: ApproximateNMF) -> np.ndarray:
-        return component_distances(self.components_, other.components_, "cone")
+    def _distances(self, second: ApproximateNMF) -> np.ndarray:
+        return component_distances(self.components_, second.components_, "cone")
 
     # --- use ----------------------------------------------------------------------------------------------------
 
     @fitted
     def net_size(self, eps: float | None = None) -> float:
-        """Convex programs that the net of section 2.7 would have, for a relative error ``eps``.
+        """Return the number of convex programs in the net of section 2.7 for a relative error ``eps``.
 
         Parameters
         ----------
         eps : float, optional
-            By default that of the fit.
+            By default the error of the fit.
 
         Returns
         -------
@@ -394,16 +411,16 @@ class ApproximateNMF(FactorModel):
 
 
 @dataclass(frozen=True)
-class _Tried:
-    """Components, their relative error, and the passes that they took."""
+class _Attempt:
+    """Components and their relative error."""
 
     components: np.ndarray
     error: float
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What the search ends with, in the units of the table."""
+class _Solution:
+    """Result of the search, in the units of the table."""
 
     components: np.ndarray
     shares: np.ndarray
@@ -412,21 +429,25 @@ class _Found:
     length: float
     unit: float
     starts: np.ndarray
-    others: list[np.ndarray]
+    rivals: list[np.ndarray]
     missing: float
 
 
 def _check_nonnegative(table: Table) -> None:
     entries = table.rows.data if sparse.issparse(table.rows) else table.rows
-    least = float(np.fmin.reduce(entries, axis=None, initial=0.0))
-    if least < 0:
+    smallest = float(np.fmin.reduce(entries, axis=None, initial=0.0))
+    if smallest < 0:
         raise LatentiaError(
-            f"Negative values in data, the least is {least * table.unit:.3g}: set those that are noise to "
-            "zero, or use SeparableNMF."
+            f"Negative values in data: expected numbers of at least 0, the least is {smallest * table.unit:.3g}. Set those "
+            "that are noise to zero, or use SeparableNMF."
         )
 
 
-def _as_good(ended: list[_Tried]) -> list[np.ndarray]:
-    """Components of those that are as good as the best."""
-    best = min(ended, key=lambda one: one.error)
-    return [one.components for one in ended if one is not best and one.error <= _SAME * best.error + _EXACT]
+def _list_equally_good(finished: list[_Attempt]) -> list[np.ndarray]:
+    """Return the components of other attempts that are as good as the best."""
+    best = min(finished, key=lambda attempt: attempt.error)
+    return [
+        attempt.components
+        for attempt in finished
+        if attempt is not best and attempt.error <= _EQUAL_ERROR * best.error + _EXACT
+    ]

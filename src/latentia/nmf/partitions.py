@@ -19,12 +19,12 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..linalg.rational import Vector, independent_columns, null_vectors, primitive
 
-_MOST_HYPERPLANES = 2_000_000
-_SAFE = 2**62
+_MAX_HYPERPLANES = 2_000_000
+_MAX_PRODUCT = 2**62
 
 
 def hyperplane_partitions(points: Any, *, affine: bool = False, strict: bool = False, tol: float = 1e-9) -> np.ndarray:
-    """All ways in which a hyperplane parts points.
+    """List all ways in which a hyperplane separates points.
 
     Exact input (whole numbers, fractions) is treated exactly, floats up to ``tol``. Points may repeat, be 0, or lie in
     subspaces of any kind. The cost grows as n^(s - 1) for n points of rank s.
@@ -36,8 +36,8 @@ def hyperplane_partitions(points: Any, *, affine: bool = False, strict: bool = F
     affine : bool
         Whether hyperplanes need not pass through the origin.
     strict : bool
-        Leave out partitions for which a hyperplane has to pass through points: those then count as being on the side of
-        True. A point that every hyperplane contains, 0, counts so in any case.
+        Leave out partitions whose hyperplane must pass through points. Points on a hyperplane count as being on the side of
+        True; so does 0, which every hyperplane contains.
     tol : float
         Floats: sine of the angle between a point and a hyperplane up to which it lies in it.
 
@@ -62,7 +62,7 @@ def hyperplane_partitions(points: Any, *, affine: bool = False, strict: bool = F
     >>> len(hyperplane_partitions([[0], [1], [2]], affine=True))
     6
     """
-    table = _table(points)
+    table = _read_points(points)
     if not len(table):
         return np.zeros((1, 0), dtype=bool)
     if affine:
@@ -70,17 +70,17 @@ def hyperplane_partitions(points: Any, *, affine: bool = False, strict: bool = F
     rows: Any
     if table.dtype == object:
         rows = [primitive(row) for row in table]
-        search = _Partitions(_in_own_span, _exact_hyperplanes, strict)
+        search = _Partitions(_project_to_span, _exact_hyperplanes, strict)
     else:
         lengths = np.linalg.norm(table, axis=1, keepdims=True)
         rows = np.divide(table, lengths, out=np.zeros_like(table), where=lengths > 0)
         search = _Partitions(
-            lambda x: _in_own_span_of_floats(np.asarray(x), tol),
+            lambda x: _project_floats_to_span(np.asarray(x), tol),
             lambda x: _float_hyperplanes(np.asarray(x), tol),
             strict,
         )
     width = -(-len(table) // 8)
-    packed = b"".join(mask.to_bytes(width, "little") for mask in search.of(rows))
+    packed = b"".join(mask.to_bytes(width, "little") for mask in search.list_partitions(rows))
     sides = np.unpackbits(
         np.frombuffer(packed, np.uint8).reshape(-1, width), axis=1, count=len(table), bitorder="little"
     )
@@ -90,46 +90,48 @@ def hyperplane_partitions(points: Any, *, affine: bool = False, strict: bool = F
 class _Partitions:
     """Partitions as bits, of points and of those subsets of them that lie in hyperplanes.
 
-    ``own_span`` gives points in coordinates of their span, and ``hyperplanes`` the signs of the points for each hyperplane that
+    ``project`` gives points in coordinates of their span, and ``hyperplanes`` the signs of the points for each hyperplane that
     independent ones span, shape (n_hyperplanes, n).
     """
 
-    def __init__(self, own_span: Callable[[Any], Any], hyperplanes: Callable[[Any], np.ndarray], strict: bool) -> None:
-        self._own_span, self._hyperplanes, self._strict = own_span, hyperplanes, strict
+    def __init__(self, project: Callable[[Any], Any], hyperplanes: Callable[[Any], np.ndarray], strict: bool) -> None:
+        self._project, self._hyperplanes, self._strict = project, hyperplanes, strict
 
-    def of(self, points: Any) -> set[int]:
-        """Partitions by hyperplanes that do not contain all points, unless all are 0."""
-        everything = (1 << len(points)) - 1
-        inner = self._own_span(points)
+    def list_partitions(self, points: Any) -> set[int]:
+        """List the partitions by hyperplanes that do not contain all points, unless all are 0."""
+        all_points = (1 << len(points)) - 1
+        inner = self._project(points)
         rank = len(inner[0]) if len(inner) else 0
         if not rank:
-            return {everything}
+            return {all_points}
         if rank == len(points):
-            return set(range(everything + 1))
-        found: set[int] = set()
+            return set(range(all_points + 1))
+        partitions: set[int] = set()
         for signs in self._hyperplanes(inner):
             above, below = _mask(signs > 0), _mask(signs < 0)
             members = np.flatnonzero(signs == 0).tolist()
-            if len(members) < rank:  # independent: they are parted in any way
+            if len(members) < rank:  # independent points can be separated in any way
                 parts: Iterable[int] = range(1 << len(members))
             else:
-                parts = self.of([inner[i] for i in members]) | (set() if self._strict else {(1 << len(members)) - 1})
+                parts = self.list_partitions([inner[i] for i in members]) | (
+                    set() if self._strict else {(1 << len(members)) - 1}
+                )
             spread = [_spread(part, members) for part in parts]
-            found.update(side | part for side in (above, below) for part in spread)
-        return found
+            partitions.update(side | part for side in (above, below) for part in spread)
+        return partitions
 
 
 def _exact_hyperplanes(points: Sequence[Vector]) -> np.ndarray:
-    """Signs of the points for the hyperplanes through rank - 1 independent ones."""
+    """Return the signs of the points for the hyperplanes through rank - 1 independent ones."""
     size = len(points[0])
     _check_number(len(points), size)
     normals = sorted({max(normal, tuple(-x for x in normal)) for normal in null_vectors(points)})
     largest = [max(abs(x) for row in rows for x in row) for rows in (points, normals)]
-    dtype = np.int64 if math.prod(largest) * size < _SAFE else object
+    dtype = np.int64 if math.prod(largest) * size < _MAX_PRODUCT else object
     return _unique(np.sign(np.array(normals, dtype=dtype) @ np.array(points, dtype=dtype).T).astype(np.int8))
 
 
-def _in_own_span(points: Sequence[Vector]) -> list[Vector]:
+def _project_to_span(points: Sequence[Vector]) -> list[Vector]:
     columns = independent_columns(points)
     return [primitive([point[j] for j in columns]) for point in points]
 
@@ -143,7 +145,7 @@ def _float_hyperplanes(points: np.ndarray, tol: float) -> np.ndarray:
 
 
 def _orthogonal_vectors(basis: np.ndarray, points: np.ndarray, start: int, tol: float) -> Iterator[np.ndarray]:
-    """Unit vectors of the span of an orthonormal basis that vanish on independent points, as many as leave one dimension."""
+    """Yield unit vectors of the span of a basis that are orthogonal to maximal sets of independent points."""
     if len(basis) == 1:
         yield basis[0]
         return
@@ -158,7 +160,7 @@ def _orthogonal_vectors(basis: np.ndarray, points: np.ndarray, start: int, tol: 
             yield from _orthogonal_vectors(turned[1:], points, i + 1, tol)
 
 
-def _in_own_span_of_floats(points: np.ndarray, tol: float) -> np.ndarray:
+def _project_floats_to_span(points: np.ndarray, tol: float) -> np.ndarray:
     if not points.size:
         return np.zeros((len(points), 0))
     _, scale, right = np.linalg.svd(points, full_matrices=False)
@@ -166,7 +168,7 @@ def _in_own_span_of_floats(points: np.ndarray, tol: float) -> np.ndarray:
 
 
 def _unique(signs: np.ndarray) -> np.ndarray:
-    """Each hyperplane once: signs of which the first that is not 0 is 1."""
+    """Return each hyperplane once, with signs whose first nonzero entry is 1."""
     first = np.take_along_axis(signs, (signs != 0).argmax(axis=1)[:, None], axis=1)
     return np.unique(signs * first, axis=0)
 
@@ -176,24 +178,24 @@ def _mask(where: np.ndarray) -> int:
 
 
 def _spread(part: int, members: Sequence[int]) -> int:
-    """Bits of a subset of ``members``, which are numbered one after the other, at their own numbers."""
+    """Move the bits of a subset of ``members`` from their positions to their numbers."""
     return sum(1 << member for k, member in enumerate(members) if part >> k & 1)
 
 
 def _check_number(n_points: int, rank: int) -> None:
     n_hyperplanes = math.comb(n_points, rank - 1)
-    if n_hyperplanes > _MOST_HYPERPLANES:
+    if n_hyperplanes > _MAX_HYPERPLANES:
         raise LatentiaError(
-            f"{n_points} points of rank {rank} span up to {n_hyperplanes} hyperplanes, and {_MOST_HYPERPLANES} are the most. "
-            "Use fewer points, or project them to fewer dimensions."
+            f"{n_points} points of rank {rank} span up to {n_hyperplanes} hyperplanes; at most {_MAX_HYPERPLANES} are "
+            "allowed. Use fewer points, or project them to fewer dimensions."
         )
 
 
-def _table(points: Any) -> np.ndarray:
-    """Floats, or fractions where the input is exact: shape (n, k)."""
+def _read_points(points: Any) -> np.ndarray:
+    """Return the points as floats, or as fractions if the input is exact; shape (n, k)."""
     table = np.asarray(points)
     if table.ndim != 2:
-        raise LatentiaError(f"The points have shape {table.shape}; a table with a point in each row is needed.")
+        raise LatentiaError(f"Expected a table with one point per row, found an array of shape {table.shape}.")
     if table.dtype.kind in "biu" or (table.dtype == object and not any(isinstance(x, float) for x in table.flat)):
         try:
             exact = [
@@ -209,5 +211,5 @@ def _table(points: Any) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise LatentiaError(f"The points are no table of numbers: {error}.") from None
     if not np.isfinite(floats).all():
-        raise LatentiaError("The points hold values that are NaN or infinite.")
+        raise LatentiaError("Expected finite numbers; the points hold NaN or infinite values.")
     return floats

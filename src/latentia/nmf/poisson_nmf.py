@@ -22,42 +22,54 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._entries import missing_entries
 from .._parameters import Integer, NComponents, Number, Seed
-from .._stages import Fitted, Part
 from .._validation import check_gaps, gaps_of, table_blocks, weighted
 from ..evidence import Check, Misfit, PartErrors, at_least, at_most, error_checks, trivial_checks
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refinement
 from ..moments.counts import Counts, as_counts, check_counts
-from ..passes import Block, Blocks, RowGroups
-from ._counts import Gaps, Table, counts_and_gaps, divergence_of, divergence_of_one, factored, loadings, row_sums, start
-from ._descent import filled
-from ._evidence import LEFT_OUT, component_distances, gaps_checks, structure_check, trusted_error
-from ._misfit import ROWS, bias_of, largest_direction
+from ..passes import Block, Blocks, Folds
+from ._counts import (
+    Gaps,
+    Table,
+    choose_start,
+    compute_divergences,
+    compute_mean_row_divergence,
+    factorize,
+    fit_weights,
+    split_gaps,
+    sum_rows,
+)
+from ._descent import fill_gaps
+from ._evidence import LEFT_OUT, component_distances, find_error_limit, gaps_checks, structure_check
+from ._misfit import ROWS, estimate_bias, measure_largest_direction
 from ._model import FactorModel
-from ._points import evenly
-from ._span import freedom, telling_apart
+from ._points import choose_evenly
+from ._span import count_distinguishing, measure_freedom
 
-_OF_PARTS = 3  # times the tolerance, for parts of the rows
-_TELLING = 2  # features, and rows, of one component without another
-_SAMPLE, _COLUMNS = 2000, 500  # rows that are looked at, and their most frequent columns
-_SMALL = 0.25  # of the mean, below which a row or a column has too few counts to be of one component
-_DISPERSED = 0.1  # of the scatter of Poisson counts, beyond it: errors are 5% larger
-_DEVIATIONS = 4.0  # standard errors of it
+_HALF_TOL_FACTOR = 3  # multiple of the tolerance for halves of the rows
+_MIN_DISTINGUISHING = 2  # least number of features, and of rows, that one component has without another
+_MAX_ROWS, _MAX_COLUMNS = 2000, 500  # rows whose evidence is measured, and their most frequent columns
+_MIN_RELATIVE_SUM = (
+    0.25  # share of the mean sum below which a row or a column has too few counts to distinguish components
+)
+_MAX_DISPERSION = 0.1  # excess scatter, relative to Poisson counts, that makes errors 5% larger
+_DISPERSION_DEVIATIONS = 4.0  # standard errors that the excess must have
 _TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Components that sum to one, the largest first, weights of the rows, and how the descent went."""
+class _Solution:
+    """Components that sum to one, the largest first, weights of the rows, and the course of the descent."""
 
     components: np.ndarray
     weights: np.ndarray
     shares: np.ndarray
     divergence: np.ndarray
-    of_one: float
+    mean_row_divergence: float
     refinement: Refinement
 
 
@@ -81,14 +93,14 @@ class PoissonNMF(FactorModel):
     tol : float, default=1e-4
         The fit stops after three sweeps in a row that each lower the divergence by a smaller share of it than this.
     n_splits : int, default=3
-        With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit;
-        counts of up to 1,000 rows are drawn again as often as this says, if more than once. With 0 there are none.
+        From 1, fits to two halves of the rows give the expected errors, and cost about as much as the fit. From 2, counts of up
+        to 1,000 rows are also simulated and fitted so many times. With 0 there are no expected errors.
     random_state : int, default=0
         Seed of the halves. The components do not depend on it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
-        Has no effect: for the interface of the other estimators.
+        Has no effect; the other estimators have it.
 
     Attributes
     ----------
@@ -137,7 +149,7 @@ class PoissonNMF(FactorModel):
     """
 
     _constraints: ClassVar = {"max_iter": Integer(1), "tol": Number(0)}
-    _farthest = float(np.sqrt(2))
+    _max_distance = float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
@@ -189,139 +201,147 @@ class PoissonNMF(FactorModel):
         """
         return self._fit_in_span(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
-        """There are none: descent reads rows."""
+    def _moments(self, rows: Blocks, folds: Folds) -> None:
+        """Return no moments: descent reads rows."""
 
-    def _recover(self, moments: None, part: Part, whole: Any) -> tuple[Table, np.ndarray]:
-        """The counts, and components to start from."""
-        table = self._table(part)
-        return table, start(table, self.n_components, self._seed)
+    def _recover(self, moments: None, subset: Subset, choices: Any) -> tuple[Table, np.ndarray]:
+        """Return the counts and initial components."""
+        table = self._table(subset)
+        return table, choose_start(table, self.n_components, self._seed)
 
-    def _table(self, part: Part) -> Table:
-        parts = []
-        for block in part.rows:
-            parts.append(sparse.csr_array(block[0], dtype=np.float64))
-            if part.is_whole:
-                _checked(parts[-1], block, self._column_names)
-        table = Table.of(sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0])
+    def _table(self, subset: Subset) -> Table:
+        tables = []
+        for block in subset.rows:
+            tables.append(sparse.csr_array(block[0], dtype=np.float64))
+            if subset.is_whole:
+                _split_checked(tables[-1], block, self._column_names)
+        table = Table.from_matrix(sparse.csr_array(sparse.vstack(tables)) if len(tables) > 1 else tables[0])
         if table.n_missing:
-            gaps_of(part.rows)
+            gaps_of(subset.rows)
         if not table.rows.data.sum():
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
         return table
 
-    def _refine(self, found: tuple[Table, np.ndarray], moments: None, part: Part, whole: Any) -> _Found:
-        """Sweeps over both factors in turn."""
-        return self._descended(*found, self.tol * (1 if part.is_whole else _OF_PARTS))
+    def _refine(self, recovered: tuple[Table, np.ndarray], moments: None, subset: Subset, choices: Any) -> _Solution:
+        """Sweep over both factors in turn."""
+        return self._descend(*recovered, self.tol * (1 if subset.is_whole else _HALF_TOL_FACTOR))
 
-    def _restart(self, model: _Found, moments: None, part: Part) -> _Found:
-        return self._descended(self._table(part), model.components.T, self.tol * _OF_PARTS)
+    def _restart(self, model: _Solution, moments: None, subset: Subset) -> _Solution:
+        return self._descend(self._table(subset), model.components.T, self.tol * _HALF_TOL_FACTOR)
 
-    def _descended(self, table: Table, columns: np.ndarray, tol: float) -> _Found:
-        found = factored(table, columns, self.max_iter, tol, self.n_jobs)
-        sums = found.columns.sum(axis=0)
-        counts = found.weights.sum(axis=0) * sums
+    def _descend(self, table: Table, columns: np.ndarray, tol: float) -> _Solution:
+        factors = factorize(table, columns, self.max_iter, tol, self.n_jobs)
+        sums = factors.columns.sum(axis=0)
+        counts = factors.weights.sum(axis=0) * sums
         order = np.argsort(-counts, kind="stable")
-        components = found.columns / np.where(sums > 0, sums, 1.0)
-        likelihood = -found.divergence + table.of_counts - table.log_factorials
-        steps = Refinement((components,), likelihood, found.settled, float("nan"))
-        return _Found(
+        components = factors.columns / np.where(sums > 0, sums, 1.0)
+        likelihood = -factors.divergence + table.entropy_term - table.log_factorials
+        steps = Refinement((components,), likelihood, factors.converged, float("nan"))
+        return _Solution(
             components.T[order],
-            (found.weights * sums)[:, order],
+            (factors.weights * sums)[:, order],
             counts[order] / counts.sum(),
-            found.divergence,
-            divergence_of_one(table),
+            factors.divergence,
+            compute_mean_row_divergence(table),
             steps,
         )
 
-    def _keep(self, fitted: Fitted) -> None:
-        found: _Found = fitted.model
-        divergence = max(float(found.divergence[-1]), 0.0)
-        self.components_, self.weights_ = found.components, found.shares
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        solution: _Solution = fitted.model
+        divergence = max(float(solution.divergence[-1]), 0.0)
+        self.components_, self.weights_ = solution.components, solution.shares
         self.reconstruction_err_ = float(np.sqrt(2 * divergence))
-        self.relative_error_ = float(np.sqrt(divergence / found.of_one)) if found.of_one > 0 else 0.0
-        self._keep_refinement(found.refinement)
+        self.relative_error_ = (
+            float(np.sqrt(divergence / solution.mean_row_divergence)) if solution.mean_row_divergence > 0 else 0.0
+        )
+        self._set_refinement_attributes(solution.refinement)
         self.n_passes_ = 1
 
     def _cost(self) -> Literal["passes"]:
         return "passes"
 
-    def _distance(self, one: _Found, other: _Found, moments: None) -> np.ndarray:
-        return component_distances(one.components, other.components, "cone")
+    def _distance(self, first: _Solution, second: _Solution, moments: None) -> np.ndarray:
+        return component_distances(first.components, second.components, "cone")
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of halves, widened by what these share: factors that are as good, and structure beyond the components."""
-        found: _Found = fitted.model
-        parts, (limit, apart) = fitted.errors(self.n_splits), trusted_error(found.components, "cone")
-        at = np.linspace(0, len(found.weights) - 1, min(len(found.weights), _SAMPLE)).astype(np.int64)
-        weights, rows = found.weights[at], fitted.found[0].with_gaps()[at]
-        free, misfit = freedom(found.components, weights), _misfit(rows, weights, found.components, self._seed)
-        bias, dispersion = self._drawn_again(rows, found.components, weights)
-        for shared in (free, misfit.bias(apart), bias):
-            parts = parts.widened(shared, self._farthest)
-        share = fitted.found[0].n_missing / (fitted.rows.n_rows * rows.shape[1])
-        gaps = gaps_checks(share, LEFT_OUT, rows, partial(_expected, rows, found.components, self.n_jobs), self._seed)
-        return self._lines(fitted, parts, limit, weights, free, misfit) + dispersion + gaps, parts
+        """Return checks and errors of halves, widened by errors that halves share: free moves, structure and zeros."""
+        solution: _Solution = fitted.model
+        parts, (limit, distances) = fitted.errors(self.n_splits), find_error_limit(solution.components, "cone")
+        places = np.linspace(0, len(solution.weights) - 1, min(len(solution.weights), _MAX_ROWS)).astype(np.int64)
+        weights, rows = solution.weights[places], fitted.recovered[0].to_csr_with_gaps()[places]
+        freedoms, misfit = (
+            measure_freedom(solution.components, weights),
+            _measure_misfit(rows, weights, solution.components, self._seed),
+        )
+        bias, dispersion = self._refit_simulated_counts(rows, solution.components, weights)
+        for common_error in (freedoms, misfit.bias(distances), bias):
+            parts = parts.widen(common_error, self._max_distance)
+        share = fitted.recovered[0].n_missing / (fitted.rows.n_rows * rows.shape[1])
+        gaps = gaps_checks(
+            share, LEFT_OUT, rows, partial(_predict_columns, rows, solution.components, self.n_jobs), self._seed
+        )
+        return self._build_checks(fitted, parts, limit, weights, freedoms, misfit) + dispersion + gaps, parts
 
-    def _drawn_again(
+    def _refit_simulated_counts(
         self, rows: sparse.csr_array, components: np.ndarray, weights: np.ndarray
     ) -> tuple[np.ndarray, list[Check]]:
-        """Return what fits to counts that are drawn from the model say.
+        """Fit counts that are simulated from the model.
 
-        It is the error that all parts share as weights and components are not negative, shape (r,), and whether counts scatter
-        about their fit as drawn ones do about theirs.
+        Return the error that all fits share since factors are not negative, shape (r,), and a check whether counts scatter
+        about their fit as simulated ones do about theirs.
         """
         if self.n_splits < 2:
             return np.zeros(len(components)), []
-        at, draws, scatters = evenly(len(weights), ROWS), list[np.ndarray](), list[float]()
-        weights, missing = weights[at], sparse.csr_array(rows[at] != rows[at])
+        places, refits, scatters = choose_evenly(len(weights), ROWS), list[np.ndarray](), list[float]()
+        weights, missing = weights[places], sparse.csr_array(rows[places] != rows[places])
         for number in range(self.n_splits):
-            drawn = _drawn(weights, components, np.random.default_rng([self._seed, 103, number]), missing)
-            found = factored(drawn, components.T, self.max_iter, self.tol * _OF_PARTS, self.n_jobs)
-            draws.append(found.columns.T)
-            scatters.append(_scatter(drawn.with_gaps(), found.weights, found.columns.T)[0])
-        scatter, deviation = _scatter(rows[at], weights, components)
-        return bias_of(components, draws), [
+            simulated = _simulate_counts(weights, components, np.random.default_rng([self._seed, 103, number]), missing)
+            refit = factorize(simulated, components.T, self.max_iter, self.tol * _HALF_TOL_FACTOR, self.n_jobs)
+            refits.append(refit.columns.T)
+            scatters.append(_measure_scatter(simulated.to_csr_with_gaps(), refit.weights, refit.columns.T)[0])
+        scatter, deviation = _measure_scatter(rows[places], weights, components)
+        return estimate_bias(components, refits), [
             _dispersion_check(scatter / max(float(np.mean(scatters)), _TINY), deviation)
         ]
 
-    def _lines(
-        self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, free: np.ndarray, misfit: Misfit
+    def _build_checks(
+        self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, freedoms: np.ndarray, misfit: Misfit
     ) -> list[Check]:
-        found: _Found = fitted.model
-        lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
-        lines += [
+        solution: _Solution = fitted.model
+        checks = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
+        checks += [
             Check(
                 "features and rows of one alone", "least of a pair",
-                float(telling_apart(_relative(found.components.T).T, _relative(weights))),
-                at_least(_TELLING), "Of one component without the other. Where there are none, other factors give the same "
-                "rows.", "section 2.5", "caution",
+                float(count_distinguishing(_divide_by_largest(solution.components.T).T, _divide_by_largest(weights))),
+                at_least(_MIN_DISTINGUISHING),
+                "Features and rows that have one component without the other. Where there are none, other factors give the "
+                "same rows.", "section 2.5", "caution",
                 "Other components may give the same rows: do not read much into the small entries of these.",
             ),
             structure_check(misfit),
-            *self._held_out(fitted),
+            *self._prediction_checks(fitted),
             Check(
-                "freedom of the factors", "", float(free.mean()), None,
-                "How far a component can be moved along another with the same A W, of unit length; expected errors include it.",
+                "freedom of the factors", "", float(freedoms.mean()), None,
+                "How far a component of unit length can be moved along another with the same A W; expected errors include it.",
                 "section 2.2",
             ),
         ]  # fmt: skip
-        return lines
+        return checks
 
-    def _held_out(self, fitted: Fitted) -> list[Check]:
-        """Whether a half's components predict half of the columns of other rows from the others better than a mean row."""
+    def _prediction_checks(self, fitted: Fitted) -> list[Check]:
+        """Check that components of a half of the rows predict one half of the columns of other rows from the other half."""
         halves = fitted.compared[:1]
-        found: Any = fitted.made(halves[0]) if halves else fitted.model
-        others = tuple(g for g in fitted.dealt.all if g not in halves[0]) if halves else fitted.dealt.all
-        rows = sparse.csr_array(Part(others, fitted.dealt, fitted.rows).rows.some_rows(_SAMPLE)[0])
-        halved = np.random.default_rng([self._seed, 102]).permutation(rows.shape[1]) % 2 == 0
-        mean = found.shares @ found.components
-        models = [_possible(one, mean) for one in (found.components, mean[None])]
-        fitted_, trivial = (_predicted(rows, halved, one, self.n_jobs) for one in models)
-        return trivial_checks(fitted_, trivial, extra=0, n_rows=rows.shape[0], against="the mean row")
+        half_model: Any = fitted.cached_model(halves[0]) if halves else fitted.model
+        other_folds = tuple(g for g in fitted.folds.all if g not in halves[0]) if halves else fitted.folds.all
+        rows = sparse.csr_array(Subset(other_folds, fitted.folds, fitted.rows).rows.some_rows(_MAX_ROWS)[0])
+        first_half = np.random.default_rng([self._seed, 102]).permutation(rows.shape[1]) % 2 == 0
+        mean = half_model.shares @ half_model.components
+        models = [_mix_with_mean(components, mean) for components in (half_model.components, mean[None])]
+        model_gains, mean_gains = (_score_halves(rows, first_half, components, self.n_jobs) for components in models)
+        return trivial_checks(model_gains, mean_gains, extra=0, n_rows=rows.shape[0], against="the mean row")
 
-    def _distances(self, other: PoissonNMF) -> np.ndarray:
-        return component_distances(self.components_, other.components_, "cone")
+    def _distances(self, second: PoissonNMF) -> np.ndarray:
+        return component_distances(self.components_, second.components_, "cone")
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -344,7 +364,7 @@ class PoissonNMF(FactorModel):
             If X has another number of columns than the data of the fit, negative entries, or a row without a cell.
         """
         return np.concatenate(
-            [loadings(counts, self.components_, self.n_jobs, gaps)[0] for counts, gaps in self._counts(X)]
+            [fit_weights(counts, self.components_, self.n_jobs, gaps)[0] for counts, gaps in self._counts(X)]
         )
 
     @fitted
@@ -363,24 +383,30 @@ class PoissonNMF(FactorModel):
         -------
         float
         """
-        left = whole = 0.0
+        residual_divergence = total_divergence = 0.0
         mean = self.weights_ @ self.components_
         for counts, gaps in self._counts(X, sample_weight):
-            known = Counts(counts.indptr, counts.indices, np.where(mean[counts.indices] > 0, counts.data, 0.0))
+            possible_counts = Counts(
+                counts.indptr, counts.indices, np.where(mean[counts.indices] > 0, counts.data, 0.0)
+            )
             for components, is_mean in ((self.components_, False), (mean[None], True)):
-                weights, logs = loadings(known, components, self.n_jobs, gaps)
+                weights, logs = fit_weights(possible_counts, components, self.n_jobs, gaps)
                 expected = weights @ components.sum(axis=1) - gaps.sums(weights, components.T)
-                divergence = float(divergence_of(known, logs, expected).sum())
-                left, whole = (left, whole + divergence) if is_mean else (left + divergence, whole)
-        return 1.0 - left / whole if whole > 0 else 1.0
+                divergence = float(compute_divergences(possible_counts, logs, expected).sum())
+                residual_divergence, total_divergence = (
+                    (residual_divergence, total_divergence + divergence)
+                    if is_mean
+                    else (residual_divergence + divergence, total_divergence)
+                )
+        return 1.0 - residual_divergence / total_divergence if total_divergence > 0 else 1.0
 
     def _counts(self, X: Any, sample_weight: Any = None) -> Any:
-        """Checked counts of the blocks, and their missing cells."""
+        """Yield the checked counts of the blocks, and their missing cells."""
         for block in weighted(table_blocks(self, X, reset=False, missing=True), sample_weight):
             gaps = missing_entries(block[0])
             if gaps is not None:
                 check_gaps(gaps, block.rows)
-            yield _checked(block[0], block, self._column_names)
+            yield _split_checked(block[0], block, self._column_names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -388,112 +414,124 @@ class PoissonNMF(FactorModel):
         return tags
 
 
-def _checked(table: Any, block: Block, names: Any) -> tuple[Counts, Gaps]:
-    """Split the table of a block into counts and missing cells; raise for what is no count, and for NaN in a sparse block."""
-    counts, gaps = counts_and_gaps(table)
+def _split_checked(table: Any, block: Block, names: Any) -> tuple[Counts, Gaps]:
+    """Split the table of a block into counts and missing cells; raise for entries that are no counts, and for sparse NaN."""
+    counts, gaps = split_gaps(table)
     is_sparse = len(gaps.indices) and sparse.issparse(block[0])
     check_counts(as_counts(table) if is_sparse else counts, block.rows, names)
     return counts, gaps
 
 
-def _relative(entries: np.ndarray) -> np.ndarray:
-    """Entries over the largest of their row, shape (n, r), of rows that are not small."""
+def _divide_by_largest(entries: np.ndarray) -> np.ndarray:
+    """Divide entries by the largest of their row, shape (n, r), and drop rows with small sums."""
     sums = entries.sum(axis=1)
-    kept = entries[sums >= _SMALL * sums.mean()]
-    return np.asarray(kept / np.maximum(kept.max(axis=1, keepdims=True, initial=0.0), _TINY))
+    large_rows = entries[sums >= _MIN_RELATIVE_SUM * sums.mean()]
+    return np.asarray(large_rows / np.maximum(large_rows.max(axis=1, keepdims=True, initial=0.0), _TINY))
 
 
-def _scatter(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray) -> tuple[float, float]:
-    """Return squares of residuals over the sum of what is expected, and the standard deviation of that for Poisson counts.
+def _measure_scatter(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray) -> tuple[float, float]:
+    """Return squared residuals over the sum of expectations, and the standard deviation of this ratio for Poisson counts.
 
     Sums over all cells are those of products of the factors: nothing but stored counts is visited.
     """
     table = sparse.coo_array(rows)
     row, column = table.coords
     counts, expected = table.data, np.einsum("nk,nk->n", weights[row], components.T[column])
-    known = ~np.isnan(counts)
-    total = float(weights.sum(axis=0) @ components.sum(axis=1) - expected[~known].sum())
-    squared = float(((weights.T @ weights) * (components @ components.T)).sum() - (expected[~known] ** 2).sum())
-    residual = squared + float((counts[known] * (counts[known] - 2 * expected[known])).sum())
+    is_observed = ~np.isnan(counts)
+    total = float(weights.sum(axis=0) @ components.sum(axis=1) - expected[~is_observed].sum())
+    squared = float(((weights.T @ weights) * (components @ components.T)).sum() - (expected[~is_observed] ** 2).sum())
+    residual = squared + float((counts[is_observed] * (counts[is_observed] - 2 * expected[is_observed])).sum())
     total = max(total, _TINY)
     return max(residual, 0.0) / total, float(np.sqrt(max(2 * squared + total, 0.0))) / total
 
 
 def _dispersion_check(measured: float, deviation: float) -> Check:
-    """Return the line on the scatter of counts, in that of Poisson counts, of which chance makes one fit in thousands."""
+    """Check the scatter of counts, relative to Poisson counts; by chance one fit in thousands fails."""
     return Check(
-        "dispersion of counts", "sum (x - m)^2 / sum m", measured, at_most(1 + max(_DISPERSED, _DEVIATIONS * deviation)),
-        "How much counts scatter about the fit, in what counts drawn from the model do about theirs. 1 is a Poisson count; "
-        "expected errors are of halves of the rows, and know of more.",
+        "dispersion of counts", "sum (x - m)^2 / sum m", measured,
+        at_most(1 + max(_MAX_DISPERSION, _DISPERSION_DEVIATIONS * deviation)),
+        "Scatter of counts about the fit, relative to simulated counts about theirs. 1 is a Poisson count; expected errors "
+        "come from halves of the rows and include a larger scatter.",
         "not in the paper", "caution",
-        "Counts scatter more than Poisson counts do: single cells say less, and zeros may be missing counts.",
+        "Counts scatter more than Poisson counts: single cells are less informative, and zeros may be missing counts.",
     )  # fmt: skip
 
 
-def _misfit(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray, seed: int) -> Misfit:
-    """Largest direction of Pearson residuals in the most frequent columns, against that with random signs."""
-    often = np.argsort(-_column_sums(rows), kind="stable")[:_COLUMNS]
-    counts, expected = rows[:, often].toarray(), weights @ components[:, often]
-    counts = filled(counts, missing_entries(counts), weights, components[:, often])
+def _measure_misfit(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray, seed: int) -> Misfit:
+    """Compare the largest direction of Pearson residuals in the most frequent columns with that under random signs."""
+    frequent_columns = np.argsort(-_sum_columns(rows), kind="stable")[:_MAX_COLUMNS]
+    counts, expected = rows[:, frequent_columns].toarray(), weights @ components[:, frequent_columns]
+    counts = fill_gaps(counts, missing_entries(counts), weights, components[:, frequent_columns])
     deviations = np.sqrt(np.maximum(expected, _TINY))
     residual = np.where(expected > 0, (counts - expected) / deviations, 0.0)
-    return Misfit.of(
-        *largest_direction(residual, seed), float((counts / np.maximum(deviations, 1e-6)).ravel() @ counts.ravel())
+    return Misfit.from_norms(
+        *measure_largest_direction(residual, seed),
+        float((counts / np.maximum(deviations, 1e-6)).ravel() @ counts.ravel()),
     )
 
 
-def _drawn(
+def _simulate_counts(
     weights: np.ndarray, components: np.ndarray, rng: np.random.Generator, missing: sparse.csr_array | None = None
 ) -> Table:
-    """Counts as the components give them, of each, or where they are many of each entry; cells that are missing are again."""
+    """Draw counts from the model with the same missing cells: by component, or where counts are many, by entry."""
     shape = len(weights), components.shape[1]
     if weights.sum() > shape[0] * shape[1]:
-        return Table.of(_without(rng.poisson(weights @ components).astype(np.float64), missing))
+        return Table.from_matrix(_mask_missing(rng.poisson(weights @ components).astype(np.float64), missing))
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for counts, component in zip(rng.poisson(weights).T, components, strict=True):
         if counts.any():
             rows.append(np.repeat(np.arange(shape[0]), counts))
             columns.append(rng.choice(shape[1], counts.sum(), p=component))
-    at = np.concatenate(rows), np.concatenate(columns)
-    return Table.of(_without(sparse.csr_array((np.ones(len(at[0])), at), shape=shape), missing))
+    places = np.concatenate(rows), np.concatenate(columns)
+    return Table.from_matrix(_mask_missing(sparse.csr_array((np.ones(len(places[0])), places), shape=shape), missing))
 
 
-def _without(counts: Any, missing: sparse.csr_array | None) -> sparse.csr_array:
-    """The counts with NaN in cells that are missing."""
+def _mask_missing(counts: Any, missing: sparse.csr_array | None) -> sparse.csr_array:
+    """Return the counts with NaN in missing cells."""
     counts = sparse.csr_array(counts)
     if missing is None or not missing.nnz:
         return counts
     return sparse.csr_array(counts + missing.astype(np.float64) * np.nan)
 
 
-def _column_sums(rows: sparse.csr_array) -> np.ndarray:
-    """Sums of the counts that are there, shape (d,)."""
+def _sum_columns(rows: sparse.csr_array) -> np.ndarray:
+    """Sum the observed counts by column, shape (d,)."""
     return np.bincount(rows.indices, np.nan_to_num(rows.data), rows.shape[1])
 
 
-def _possible(components: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Components with a little of the mean row, and of any column, so that no count is impossible."""
+def _mix_with_mean(components: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Mix components with a little of the mean row, and of every column, so that no count is impossible."""
     base = 0.99 * mean + 0.01 / len(mean)
     return 0.95 * components + 0.05 * base
 
 
-def _expected(
-    rows: sparse.csr_array, components: np.ndarray, n_jobs: int | None, seen: np.ndarray, others: np.ndarray
+def _predict_columns(
+    rows: sparse.csr_array,
+    components: np.ndarray,
+    n_jobs: int | None,
+    known_columns: np.ndarray,
+    target_columns: np.ndarray,
 ) -> np.ndarray:
-    """Return what the components expect in some columns, given the counts of others."""
-    counts, gaps = counts_and_gaps(rows[:, seen])
-    return np.asarray(loadings(counts, components[:, seen], n_jobs, gaps)[0] @ components[:, others])
+    """Predict some columns from the components and the counts of other columns."""
+    counts, gaps = split_gaps(rows[:, known_columns])
+    return np.asarray(
+        fit_weights(counts, components[:, known_columns], n_jobs, gaps)[0] @ components[:, target_columns]
+    )
 
 
-def _predicted(rows: sparse.csr_array, halved: np.ndarray, components: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """Log-likelihood of one half of the columns under the weights by the other one, and the other way round, shape (n,)."""
+def _score_halves(
+    rows: sparse.csr_array, first_half: np.ndarray, components: np.ndarray, n_jobs: int | None
+) -> np.ndarray:
+    """Return the log-likelihood of each half of the columns under the weights by the other half, summed; shape (n,)."""
     total = np.zeros(rows.shape[0])
-    for seen in (halved, ~halved):
-        counts, gaps = counts_and_gaps(rows[:, seen])
-        weights, _ = loadings(counts, components[:, seen], n_jobs, gaps)
-        (held, held_gaps), there = counts_and_gaps(rows[:, ~seen]), components[:, ~seen]
-        at = np.repeat(np.arange(rows.shape[0]), np.diff(held.indptr))
-        expected = np.einsum("ij,ji->i", weights[at], there[:, held.indices])
-        total += row_sums(held, held.data * np.log(np.maximum(expected, _TINY))) - weights @ there.sum(axis=1)
-        total += held_gaps.sums(weights, there.T)
+    for known_columns in (first_half, ~first_half):
+        counts, gaps = split_gaps(rows[:, known_columns])
+        weights, _ = fit_weights(counts, components[:, known_columns], n_jobs, gaps)
+        (held_counts, held_gaps), held_components = split_gaps(rows[:, ~known_columns]), components[:, ~known_columns]
+        row_numbers = np.repeat(np.arange(rows.shape[0]), np.diff(held_counts.indptr))
+        expected = np.einsum("ij,ji->i", weights[row_numbers], held_components[:, held_counts.indices])
+        total += sum_rows(
+            held_counts, held_counts.data * np.log(np.maximum(expected, _TINY))
+        ) - weights @ held_components.sum(axis=1)
+        total += held_gaps.sums(weights, held_components.T)
     return total

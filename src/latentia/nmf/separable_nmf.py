@@ -22,40 +22,55 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
-from .._stages import Fitted, Part, fit_alone
 from .._validation import gaps_of, missing_cells, table_blocks
-from ..evidence import Check, PartErrors, found_again
+from ..evidence import Check, PartErrors, mean_repeat_shares
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import fitting
+from ..fitting.stages import Fitted, Subset, fit_alone
 from ..likelihood import Refine, Refinement, over
-from ..linalg import completed
+from ..linalg import complete_table
 from ..moments import ColumnSpan, span_without_constants
-from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
-from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
-from ._descent import Descent, FactorSums, FactorUpdate, refined, row_weights
-from ._evidence import Measured, Redrawn, by_other_columns, component_distances, evidence_checks, gaps_checks
-from ._misfit import ROWS, followed
-from ._model import FactorModel, dense
-from ._points import Points, Table, table_of
+from ..passes import Blocks, Folds, accumulate, assign_folds, sample_rows
+from ._anchors import (
+    METHODS,
+    Members,
+    Method,
+    Selection,
+    average_members,
+    pool_members,
+    search_vertices,
+    select_by_residual,
+)
+from ._descent import Descent, FactorSums, FactorUpdate, row_weights, run_rounds
+from ._evidence import (
+    FitMeasurements,
+    NewNoiseFits,
+    column_predictor,
+    component_distances,
+    evidence_checks,
+    gaps_checks,
+)
+from ._misfit import ROWS, measure_followed_structure
+from ._model import FactorModel, to_dense
+from ._points import Points, Table, read_table
 
 Mixing = Literal["simplex", "cone"]
-_AS_GOOD = 1.1  # times the residual variance of the cone, up to which the simplex is taken
-_EXACT = 1e-20  # share of the rows' squared length that counts as nothing
-_PROGRAMS = "lp", "robust-lp", "loners"  # whose l1 distances singular vectors would change
-_ROUNDS = 30  # of descent in a fit with noise drawn again
-_SAMPLE = 2000
+_SIMPLEX_MARGIN = 1.1  # the simplex is taken if its residual variance is within this multiple of the cone's
+_NEGLIGIBLE = 1e-20  # share of the rows' squared length that counts as zero
+_MAX_RESAMPLED_ROUNDS = 30  # rounds of descent in a fit with new noise
+_MAX_SAMPLE = 2000  # rows whose evidence is measured
 
 
 class _Rows(NamedTuple):
-    """The rows, and whether they are nonnegative."""
+    """All rows, and whether they are nonnegative."""
 
     table: Table
     nonnegative: bool
 
 
 class _Vertices(NamedTuple):
-    """The points that were searched, the vertices among them, and these with the points that are near."""
+    """Points of a search, the vertices among them, and the vertices averaged over near points."""
 
     points: Points
     selection: Selection
@@ -63,7 +78,7 @@ class _Vertices(NamedTuple):
 
 
 class _Factors(NamedTuple):
-    """Components, the points that they began as, sums of a pass with them, shares, and what the rounds left."""
+    """Components, the points that they are averages of, sums of a pass with them, shares, and the rounds."""
 
     components: np.ndarray
     members: Selection
@@ -73,7 +88,7 @@ class _Factors(NamedTuple):
     n_passes: int
 
 
-_COMPLETED = "They were completed to a table of low rank, and expected errors take them as if they had been there."
+_COMPLETION_NOTE = "They were completed to a table of low rank. Expected errors treat them as observed."
 
 
 class SeparableNMF(FactorModel):
@@ -91,35 +106,31 @@ class SeparableNMF(FactorModel):
         Number of components r. A range or list tries each value and keeps the one the evidence recommends; so does "auto". See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     method : str, default="auto"
-        How the vertices are found. "auto" runs five searches and takes the one with the least residual: "spa", "farthest",
-        "whitened", "spa-spa" and "snpa".
+        Search for the vertices. "auto" runs "spa", "farthest", "whitened", "spa-spa" and "snpa", and takes the answer with the
+        least residual.
 
-        - "spa": farthest from the span of those found (successive projections);
+        - "spa": farthest from the span of those chosen (successive projections);
         - "farthest": from the affine span, then each once more (Algorithm 4.3);
         - "whitened", "spa-spa": "spa" after whitening, or after the vertices of a first search were made orthonormal:
           for components that nearly depend on each other;
-        - "snpa": farthest from the hull of those found: for more components than dimensions, and against noise in weak
+        - "snpa": farthest from the hull of those chosen: for more components than dimensions, and against noise in weak
           directions;
-        - "xray": extreme rays of a cone;
-        - "smoothed": "spa" with means of rows in place of rows;
-        - "lp": rows outside of the hull of the others (Theorem 2.46), for data without noise;
-        - "robust-lp" (Theorem 2.48), "loners" (section 3.5): the same with noise of ``eps``.
+        - "robust-lp": far from the hull of the rows that are not near (Theorem 2.48), for noise of ``eps``.
     mixing : {"auto", "simplex", "cone"}, default="auto"
-        Whether weights of a row sum to one. "auto" takes "simplex" if it leaves hardly more of the rows.
+        Whether weights of a row sum to one ("simplex"). "auto" takes "simplex" if its residual is hardly larger.
     eps : float, optional
-        l1 noise of a row, for "robust-lp" and "loners": in the units of the data, or for "cone" of rows that sum to one. By
+        l1 noise of a row, for "robust-lp": in the units of the data, or for "cone" of rows that sum to one. By
         default the least of a series that leaves r groups of loners.
     pooled : bool, default=True
-        Whether a component is the mean of the rows near its anchor, where that has less noise and hardly any bias. False keeps
-        the anchors themselves.
+        Whether a component is the mean of the rows near its anchor, if that lowers the expected error. False keeps the anchors.
     refine : int or "auto", default=0
-        Rounds at most of coordinate descent from the components, each a pass over the data. They end where the rows are in the
-        hull but for noise, or the error converges; components are then no longer rows of the data. The vertices stay, and
-        ``n_iter_`` is 0, where rows have structure beyond r components that the rounds would fit.
+        Largest number of rounds of coordinate descent from the components, each a pass over the data. Rounds end when the rows
+        are in the hull but for noise, or when the error converges; components are then no longer rows of the data. Where rows
+        have structure beyond r components, which rounds would fit, the vertices stay and ``n_iter_`` is 0.
     n_splits : int, default=3
-        Times that noise is drawn again for the expected errors; each costs a search. With 0 there are none.
+        Number of refits with new noise for the expected errors; each costs a search. With 0 there are no expected errors.
     random_state : int, default=0
-        Seed of the noise that is drawn again. The components do not depend on it.
+        Seed of the new noise. The components do not depend on it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -134,7 +145,7 @@ class SeparableNMF(FactorModel):
     weights_ : ndarray of shape (r,)
         Mean share of each component in a row: of its weights, or for "cone" of its sum.
     method_ : str
-        The search that was taken.
+        The chosen search.
     mixing_kind_ : {"simplex", "cone"}
     reconstruction_err_ : float
         |X - A W| in the Frobenius norm.
@@ -161,10 +172,9 @@ class SeparableNMF(FactorModel):
 
     1. Rows that sum to less than a tenth of the median row's sum are not scaled to one: their noise would be (all rows are, in
        the thesis).
-    2. "auto", "pooled" and "refine" are not in the thesis, nor are "whitened", "spa-spa", "snpa", "xray" and "smoothed", which
-       section 2.6 compares with.
-    3. Theorem 2.48's constant is mended: the neighbourhood is 10 eps / alpha + 2 eps; and Definition 3.23 asks for a distance
-       of more than 2 eps.
+    2. "auto", "pooled" and "refine" are not in the thesis, nor are "whitened", "spa-spa" and "snpa". Its linear programs as
+       printed are functions of `latentia.papers.nmf`.
+    3. Theorem 2.48's constant is mended: the neighbourhood is 10 eps / alpha + 2 eps.
     4. Entries may be negative, with a warning: what is asked of the weights does not need positive rows.
     5. Cells may be missing, at random: the rows are then completed to a table of rank r, and fitted as whole ones.
 
@@ -257,153 +267,159 @@ class SeparableNMF(FactorModel):
 
     def _fit_rows(self, rows: Blocks, *more: Any) -> SeparableNMF:
         self._gaps = None if self._gaps is None else missing_cells(rows)
-        return self._fit_stages(rows if self._gaps is None else self._completed(rows, self._gaps))
+        return self._fit_stages(rows if self._gaps is None else self._complete(rows, self._gaps))
 
-    def _completed(self, rows: Blocks, gaps: np.ndarray) -> Blocks:
-        """The rows, completed to a table of as low a rank as there are components; nonnegative if the others are."""
+    def _complete(self, rows: Blocks, gaps: np.ndarray) -> Blocks:
+        """Complete the rows to a table of rank ``n_components``; nonnegative if the observed cells are."""
         table = np.vstack([np.asarray(block[0], dtype=np.float64) for block in rows])
-        found = completed(table, gaps, self.n_components)
-        return Blocks.from_array(np.maximum(found, min(float(np.nanmin(table)), 0.0)), names=rows.names)
+        filled = complete_table(table, gaps, self.n_components)
+        return Blocks.from_array(np.maximum(filled, min(float(np.nanmin(table)), 0.0)), names=rows.names)
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
-        return RowGroups(1, self._seed)  # parts are not of the rows: their noise is drawn again
+    def _assign_folds(self, rows: Blocks) -> Folds:
+        return Folds(1, self._seed)  # errors come from refits with new noise, not from parts of the rows
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Rows:
-        """The rows themselves, which are searched."""
-        table = table_of(rows)
-        return _Rows(table, self._signs(table))
+    def _moments(self, rows: Blocks, folds: Folds) -> _Rows:
+        """Return the rows themselves, for the search."""
+        table = read_table(rows)
+        return _Rows(table, self._check_signs(table))
 
-    def _recover(self, moments: _Rows, part: Part, whole: Any) -> _Vertices:
-        """Vertices, on the simplex or in the cone, and the rows near each."""
-        points, selection = self._selected(moments.table)
-        return _Vertices(points, selection, self._pooled(points, selection))
+    def _recover(self, moments: _Rows, subset: Subset, choices: Any) -> _Vertices:
+        """Find vertices, on the simplex or in the cone, and the rows near each."""
+        points, selection = self._select_vertices(moments.table)
+        return _Vertices(points, selection, self._pool(points, selection))
 
-    def _refine(self, found: _Vertices, moments: _Rows, part: Part, whole: Any) -> _Factors:
-        """Rounds of descent, and a pass with the components that they end with; the largest share first."""
-        table, mixing, some = moments.table, found.points.mixing, found.points.some(_SAMPLE)
-        components = table.means(found.pooled.members, found.points)
-        descent = Descent(outside=lambda now: self._outside(some, now))
+    def _refine(self, recovered: _Vertices, moments: _Rows, subset: Subset, choices: Any) -> _Factors:
+        """Run rounds of descent, then a pass with the last components; sort them by share."""
+        table, mixing, sample = moments.table, recovered.points.mixing, recovered.points.subsample(_MAX_SAMPLE)
+        components = table.average_members(recovered.pooled.members, recovered.points)
+        descent = Descent(outside=lambda now: self._measure_outside(sample, now))
         start = FactorUpdate(components, mixing, descent, moments.nonnegative, 1 / table.unit)
-        refinement = refined(start, over(part.rows, self.n_jobs, self.verbose), self.refine)
-        before, after = (some.of(one) for one in (components, *refinement.values))
-        if descent.errors and followed(
-            table.scaled(found.points, _SAMPLE), some.points, before, after, mixing, self._seed
+        refinement = run_rounds(start, over(subset.rows, self.n_jobs, self.verbose), self.refine)
+        before, after = (sample.project_components(values) for values in (components, *refinement.values))
+        if descent.errors and measure_followed_structure(
+            table.scale_rows(recovered.points, _MAX_SAMPLE), sample.points, before, after, mixing, self._seed
         ):
-            refinement = Refinement.none(components)
-        last = start.at(*refinement.values)
-        _require_components(last.components, mixing)
-        sums: FactorSums = accumulate(part.rows, last, self.n_jobs)
+            refinement = Refinement.no_steps(components)
+        final = start.move_to(*refinement.values)
+        _require_components(final.components, mixing)
+        sums: FactorSums = accumulate(subset.rows, final, self.n_jobs)
         order = np.argsort(-sums.shares, kind="stable")
-        members = [found.pooled.members[k] for k in order]
+        members = [recovered.pooled.members[k] for k in order]
         return _Factors(
-            last.components[order], found.pooled._replace(members=members), sums, sums.shares[order],
+            final.components[order], recovered.pooled._replace(members=members), sums, sums.shares[order],
             refinement, len(descent.errors),
         )  # fmt: skip
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         model: _Factors = fitted.model
         table: Table = fitted.moments.table
         self.components_, self.anchors_ = model.components * table.unit, table.first[model.members.anchors]
         self.weights_ = model.shares / max(float(model.sums.shares.sum()), np.finfo(float).tiny)
-        self.method_, self.mixing_kind_ = fitted.found.selection.method, fitted.found.points.mixing
-        self.reconstruction_err_ = float(np.sqrt(model.sums.left)) * table.unit
+        self.method_, self.mixing_kind_ = fitted.recovered.selection.method, fitted.recovered.points.mixing
+        self.reconstruction_err_ = float(np.sqrt(model.sums.residual_energy)) * table.unit
         self.relative_error_ = model.sums.relative_error
-        self._keep_refinement(model.refinement)
+        self._set_refinement_attributes(model.refinement)
         self.n_passes_ = 2 + model.n_passes
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of fits to rows whose noise was drawn again, and what the theorem assumes of the rows."""
-        points, selection, _ = fitted.found
+        """Return errors of fits to rows with new noise, and checks of the theorem's assumptions."""
+        points, selection, _ = fitted.recovered
         model: _Factors = fitted.model
         members, table = model.members, fitted.moments.table
         rounds, vertices = len(model.refinement.log_likelihood), members.vertices(points.points)
-        measured = self._measured(points, points.of(model.components) if rounds else vertices)
-        counts = (measured.weights**2).sum(axis=0) if rounds else np.array([len(own) for own in members.members])
-        measured, eps = replace(measured, counts=counts), self._eps(table, selection.scaled)
-        rounds = min(rounds, _ROUNDS)
-        redrawn = Redrawn.of(
-            measured, lambda drawn: self._again(measured, selection, drawn, eps, rounds), self.n_splits, self._seed
+        measured = self._measure(points, points.project_components(model.components) if rounds else vertices)
+        counts = (
+            (measured.weights**2).sum(axis=0) if rounds else np.array([len(rows_of) for rows_of in members.members])
+        )
+        measured, eps = replace(measured, counts=counts), self._scale_eps(table, selection.scaled)
+        rounds = min(rounds, _MAX_RESAMPLED_ROUNDS)
+        redrawn = NewNoiseFits.compute(
+            measured, lambda simulated: self._refit(measured, selection, simulated, eps, rounds), self.n_splits, self._seed
         )  # fmt: skip
-        rows = dense(sample_rows(fitted.rows, _SAMPLE)[0]) / table.unit
-        others = {one: means(points.points, own) for one, own in selection.others.items()}
-        some = table.scaled(points, ROWS), points.some(ROWS).points
-        way = component_distances(measured.vertices, vertices, points.mixing)
-        checks, parts = evidence_checks(measured, redrawn, rows, some, way, model.components, others, self._seed)
+        rows = to_dense(sample_rows(fitted.rows, _MAX_SAMPLE)[0]) / table.unit
+        rival_vertices = {name: average_members(points.points, rows_of) for name, rows_of in selection.rivals.items()}
+        samples = table.scale_rows(points, ROWS), points.subsample(ROWS).points
+        moves = component_distances(measured.vertices, vertices, points.mixing)
+        checks, parts = evidence_checks(
+            measured, redrawn, rows, samples, moves, model.components, rival_vertices, self._seed
+        )
         return checks + self._gaps_checks(fitted, model.components), parts
 
     def _gaps_checks(self, fitted: Fitted, components: np.ndarray) -> list[Check]:
         if self._gaps is None:
             return []
-        (rows,) = sample_rows(Blocks.from_array(np.where(self._gaps, np.nan, fitted.rows.table())), _SAMPLE)
-        some = rows / fitted.moments.table.unit
-        expect = by_other_columns(some, components, fitted.found.points.mixing, self.n_jobs)
-        return gaps_checks(float(self._gaps.mean()), _COMPLETED, some, expect, self._seed)
+        (rows,) = sample_rows(Blocks.from_array(np.where(self._gaps, np.nan, fitted.rows.table())), _MAX_SAMPLE)
+        scaled_rows = rows / fitted.moments.table.unit
+        predict = column_predictor(scaled_rows, components, fitted.recovered.points.mixing, self.n_jobs)
+        return gaps_checks(float(self._gaps.mean()), _COMPLETION_NOTE, scaled_rows, predict, self._seed)
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """By the weights of rows, on halves of them: a component is in a half that has another row like it."""
-        dealt, halves = deal(fitted.rows, self._seed), []
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+        """Compare the weights of rows with those of fits to halves: a half has a component if it has another row like it."""
+        folds, halves = assign_folds(fitted.rows, self._seed), []
         settings = {"method": self.method_, "mixing": self.mixing_kind_, "refine": 0}
-        for half in dealt.splits[0] if self.n_splits else ():
+        for half in folds.splits[0] if self.n_splits else ():
             with contextlib.suppress(LatentiaError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                other = fit_alone(self, fitted.rows.group(half, dealt), settings)
-                other.method._keep(other)
-                reading = other.method._reading(fitted)
-                halves += [] if reading is None else [reading]
-        return found_again(self._reading(fitted), halves)
+                half_fit = fit_alone(self, fitted.rows.group(half, folds), settings)
+                half_fit.method._set_fitted_attributes(half_fit)
+                component_view = half_fit.method._component_view(fitted)
+                halves += [] if component_view is None else [component_view]
+        return mean_repeat_shares(self._component_view(fitted), halves)
 
-    def _signs(self, table: Table) -> bool:
-        """Whether all entries are nonnegative; a warning where some are not."""
+    def _check_signs(self, table: Table) -> bool:
+        """Return True if all entries are nonnegative; warn if not."""
         entries = table.rows.data if sparse.issparse(table.rows) else table.rows
-        least = float(entries.min(initial=0.0))
-        if least < 0:
+        smallest = float(entries.min(initial=0.0))
+        if smallest < 0:
             share = float((entries < 0).sum()) / max(table.rows.shape[0] * table.rows.shape[1], 1)
             warn(
-                f"{share:.1%} of the entries are negative, the least is {least * table.unit:.3g}. Weights will be nonnegative, "
-                "components may have negative entries. If they should not, set them to zero first.",
+                f"{share:.1%} of the entries are negative, the least is {smallest * table.unit:.3g}. Weights will be "
+                "nonnegative, components may have negative entries. If they should not, set them to zero first.",
                 EvidenceWarning,
             )
-        return least >= 0
+        return smallest >= 0
 
-    def _selected(self, table: Table) -> tuple[Points, Selection]:
-        """Vertices by the best of the searches; of both kinds of mixing the simplex, unless the cone leaves clearly less."""
-        cone = self._found(table, "cone") if self.mixing == "cone" else None
+    def _select_vertices(self, table: Table) -> tuple[Points, Selection]:
+        """Return the vertices of the best search; on the simplex, unless the cone has a clearly smaller residual."""
+        cone = self._search(table, "cone") if self.mixing == "cone" else None
         if cone is not None and self.method != "auto":
-            return cone[0], Selection.of(cone[1], self.method, self.method, scaled=True)
-        plain, found = self._found(table, "simplex")
-        first, left = raced(found, plain.points, "simplex", self.n_jobs)
-        simplex = plain, Selection.of(found, first, first, scaled=False)
+            return cone[0], Selection.from_best(cone[1], self.method, self.method, scaled=True)
+        plain_points, simplex_candidates = self._search(table, "simplex")
+        winner, simplex_residual = select_by_residual(simplex_candidates, plain_points.points, "simplex", self.n_jobs)
+        simplex = plain_points, Selection.from_best(simplex_candidates, winner, winner, scaled=False)
         if self.mixing == "simplex":
             return simplex
         try:
-            scaled, of_scaled = cone or self._found(table, "cone")
+            scaled_points, cone_candidates = cone or self._search(table, "cone")
         except LatentiaError:
             return simplex
-        both = {(one, False): own for one, own in found.items()} | {(one, True): own for one, own in of_scaled.items()}
-        best, least = raced(both, plain.points, "cone", self.n_jobs)
-        free = max(table.rows.shape[1] - self.n_components, 1)
-        if self.mixing == "auto" and left <= _AS_GOOD * least * (free + 1) / free + _EXACT * plain.energy:
+        candidates = {(name, False): members for name, members in simplex_candidates.items()}
+        candidates |= {(name, True): members for name, members in cone_candidates.items()}
+        best, cone_residual = select_by_residual(candidates, plain_points.points, "cone", self.n_jobs)
+        n_free = max(table.rows.shape[1] - self.n_components, 1)
+        limit = _SIMPLEX_MARGIN * cone_residual * (n_free + 1) / n_free + _NEGLIGIBLE * plain_points.energy
+        if self.mixing == "auto" and simplex_residual <= limit:
             return simplex
-        return scaled, Selection.of(both, best, best[0], scaled=best[1])
+        return scaled_points, Selection.from_best(candidates, best, best[0], scaled=best[1])
 
-    def _found(self, table: Table, mixing: Mixing) -> tuple[Points, dict[str, Members]]:
-        points = table.points(mixing, self.n_components, self._seed, exact=self.method in _PROGRAMS)
-        eps = self._eps(table, mixing == "cone")
-        return points, found_by(self.method, points.points, self.n_components, eps=eps, n_jobs=self.n_jobs)
+    def _search(self, table: Table, mixing: Mixing) -> tuple[Points, dict[str, Members]]:
+        points = table.points(mixing, self.n_components, self._seed, exact=self.method == "robust-lp")
+        eps = self._scale_eps(table, mixing == "cone")
+        return points, search_vertices(self.method, points.points, self.n_components, eps=eps, n_jobs=self.n_jobs)
 
-    def _eps(self, table: Table, scaled: bool) -> float | None:
-        """The noise of a row in the units of the points."""
+    def _scale_eps(self, table: Table, scaled: bool) -> float | None:
+        """Return the noise of a row in the units of the points."""
         return self.eps if self.eps is None or scaled else self.eps / table.unit
 
-    def _pooled(self, points: Points, selection: Selection) -> Selection:
+    def _pool(self, points: Points, selection: Selection) -> Selection:
         if not self.pooled:
             return selection
-        measured = self._measured(points, selection.vertices(points.points))
-        return pooled(points.points, selection, measured.weights, *measured.sizes)
+        measured = self._measure(points, selection.vertices(points.points))
+        return pool_members(points.points, selection, measured.weights, *measured.sizes)
 
-    def _measured(self, points: Points, vertices: np.ndarray) -> Measured:
+    def _measure(self, points: Points, vertices: np.ndarray) -> FitMeasurements:
         weights = row_weights(points.points, vertices, points.mixing, self.n_jobs)
-        return Measured(
+        return FitMeasurements(
             points.points,
             vertices,
             weights,
@@ -414,37 +430,41 @@ class SeparableNMF(FactorModel):
             np.ones(len(vertices)),
         )
 
-    def _outside(self, points: Points, components: np.ndarray) -> float:
-        """What the hull of components leaves of the points, over what noise leaves."""
-        return self._measured(points, points.of(components)).outside_noise(self._seed, self.n_jobs)
+    def _measure_outside(self, points: Points, components: np.ndarray) -> float:
+        """Return the squared distance of the points from the hull of components, over that by noise."""
+        return self._measure(points, points.project_components(components)).outside_noise(self._seed, self.n_jobs)
 
-    def _again(
-        self, measured: Measured, selection: Selection, drawn: np.ndarray, eps: float | None, rounds: int
-    ) -> Measured:
-        """The same fit to points whose noise was drawn again."""
+    def _refit(
+        self, measured: FitMeasurements, selection: Selection, simulated: np.ndarray, eps: float | None, rounds: int
+    ) -> FitMeasurements:
+        """Repeat the fit on points with new noise."""
         scales = measured.scales[:, None]
-        searched = drawn if selection.scaled else drawn / np.where(scales > 0, scales, 1.0)
+        searched = simulated if selection.scaled else simulated / np.where(scales > 0, scales, 1.0)
         method: Any = selection.method
-        found = found_by(method, searched, self.n_components, eps=eps, n_jobs=self.n_jobs)
-        own = Selection.of(found, selection.method, selection.method, selection.scaled)
+        candidates = search_vertices(method, searched, self.n_components, eps=eps, n_jobs=self.n_jobs)
+        vertices = Selection.from_best(candidates, selection.method, selection.method, selection.scaled)
 
-        again = measured.at(drawn, own.vertices(drawn), self.n_jobs)
+        refit = measured.refit(simulated, vertices.vertices(simulated), self.n_jobs)
         if self.pooled:
-            again = measured.at(drawn, pooled(drawn, own, again.weights, *again.sizes).vertices(drawn), self.n_jobs)
+            refit = measured.refit(
+                simulated,
+                pool_members(simulated, vertices, refit.weights, *refit.sizes).vertices(simulated),
+                self.n_jobs,
+            )
         if rounds:
             descent = Descent(
-                outside=lambda now: again.at(drawn, now, self.n_jobs).outside_noise(self._seed, self.n_jobs)
+                outside=lambda now: refit.refit(simulated, now, self.n_jobs).outside_noise(self._seed, self.n_jobs)
             )
-            update = FactorUpdate(again.vertices, measured.mixing, descent, bool(drawn.min() >= 0))
-            rounded = refined(update, over(Blocks.from_array(drawn), self.n_jobs), rounds)
-            again = measured.at(drawn, rounded.values[0], self.n_jobs)
-        return again
+            update = FactorUpdate(refit.vertices, measured.mixing, descent, bool(simulated.min() >= 0))
+            refinement = run_rounds(update, over(Blocks.from_array(simulated), self.n_jobs), rounds)
+            refit = measured.refit(simulated, refinement.values[0], self.n_jobs)
+        return refit
 
-    def _distances(self, other: SeparableNMF) -> np.ndarray:
-        return component_distances(self.components_, other.components_, self.mixing_kind_)
+    def _distances(self, second: SeparableNMF) -> np.ndarray:
+        return component_distances(self.components_, second.components_, self.mixing_kind_)
 
 
 def _require_components(components: np.ndarray, mixing: str) -> None:
     if not components.any():
-        message = "all components are zero: sums of most rows are not positive. Use mixing='simplex'."
+        message = "all components are zero, because most rows have no positive sum. Use mixing='simplex'."
         raise LatentiaError(message, parameter="mixing", value=mixing)

@@ -6,18 +6,17 @@ the data, configuration d has posterior p(d | x), and the expected number of row
     T_ki = F_ki sum_x x_i sum_(d with k on) p(d | x) / P(s_i = 1 | d),
 
 the leak being a cause that is always on. New F are these numbers over N_k, the expected number of rows with k on. Up to 8
-causes the sum runs over all configurations; with more, over the likely ones of each row, which are searched for anew in every
-step (`latentia.noisyor.inference.search`). The likelihood of a step is then that of these configurations, a lower bound.
+causes the sum runs over all configurations. With more, it runs over the likely ones of each row, found anew in every step
+(`latentia.noisyor.inference.search`); the likelihood of a step is then a lower bound.
 
 A strength of zero has estimates above zero half of the time, and a network of few links then has thousands that are noise.
 Were F_ki zero, T_ki would have a variance of about C_ki / (1 - b), C_ki being the expected number of rows with both k and i,
-and b the share of rows with k on that have i without its help. A link stays where T_ki^2 (1 - b) / C_ki is at least 2, that
-is where it improves the prediction of other rows (Akaike). The others are set to zero, and EM goes on without them.
+and b the share of rows with k on that have i without its help. A link stays if T_ki^2 (1 - b) / C_ki is at least 2: it then
+improves the prediction of new rows (Akaike). The others are set to zero, and EM goes on without them.
 
-Findings that are not known in a row are summed out: they say nothing of its causes, and N_k of such a finding is without the
-row.
+Unknown findings of a row are summed out: they say nothing of its causes, and N_k of such a finding leaves the row out.
 
-A leak has half a row in 50 before the data: were one zero, a single row that no cause explains would be impossible.
+A leak has a prior of half a row in 50: were one zero, a single row that no cause explains would be impossible.
 """
 
 from __future__ import annotations
@@ -29,24 +28,33 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, refine, updated
+from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, estimate_values, refine
 from ..likelihood.rows import normalised
 from ..passes import Block
-from ._findings import missing_findings, present_findings, rows_with_gaps
+from ._findings import list_missing, list_present, split_gaps
 from .inference.network import Network
-from .inference.search import Likely, SearchModel, fire, likely_configurations, most_links, own_links
+from .inference.search import (
+    LikelyConfigurations,
+    SearchModel,
+    bound_links,
+    compute_absence,
+    likely_configurations,
+    list_row_links,
+)
 
-MOST_ENUMERATED = 8  # causes: 256 configurations
-_CHUNK_ENTRIES = 1 << 19  # of posteriors: 4 MB
-_SEARCHED = 4096  # rows at once: 8 MB of configurations
-_LEAST_SUPPORT = 2.0  # of a link, in squares of its standard error
-_LEAK_PRIOR = 0.5, 50.5  # rows in which it acts, and all
-_LEAST, _LEAST_LEAK = 1e-12, 1e-9
-LEAST_GAIN = 0.01  # nats a parameter that further steps gain: the best value of one gains half a nat over the true one
-_PATIENCE = 5  # such gains in a row, after which steps end: the likelihood is a bound where rows have many explanations
-_FEW = 60  # causes, and the same with more of them, whose rows are many and have hardly more than one
-_LESS_PATIENCE = 2
-MOST_CROWDED = 0.3  # of the rows
+MAX_ENUMERATED = 8  # causes up to which all configurations (256) are summed
+_CHUNK_ENTRIES = 1 << 19  # posterior probabilities in memory at a time: 4 MB
+_ROWS_AT_ONCE = 4096  # rows searched at a time: 8 MB of configurations
+_MIN_SUPPORT = 2.0  # smallest squared ratio of a link to its standard error (Akaike)
+_LEAK_PRIOR = 0.5, 50.5  # rows added to those in which the leak acts, and to all rows
+_MIN_PROBABILITY, _MIN_LEAK = 1e-12, 1e-9
+MIN_GAIN = (
+    0.01  # nats a parameter; smaller gains are noise, as the best value of one gains half a nat over the true value
+)
+_PATIENCE = 5  # small gains in a row that end EM: a single one may be an accident, as the likelihood is a bound
+_MAX_PATIENT_CAUSES = 60  # causes up to which that patience holds
+_PATIENCE_WITH_MANY_CAUSES = 2  # with more causes there are many rows, and most of them have a single explanation
+MAX_CROWDED = 0.3  # share of rows with too many likely configurations above which EM would be biased
 
 
 @dataclass
@@ -62,12 +70,12 @@ class NoisyOrSums:
     together : ndarray of shape (m, n)
         Expected rows in which cause k is on and finding i present, C_ki.
     unknown : ndarray of shape (m + 1, n), or (m + 1, 1) where all are known
-        Expected rows in which cause k is on and finding i not known, the last row for the leak.
+        Expected rows in which cause k is on and finding i is unknown, the last row for the leak.
     log_likelihood : float
         In nats.
     n_rows : int
     n_crowded : int
-        Rows that have more likely configurations than were kept.
+        Rows with more likely configurations than are summed.
     """
 
     on: np.ndarray
@@ -79,13 +87,13 @@ class NoisyOrSums:
     n_crowded: int = 0
 
     @property
-    def crowded(self) -> float:
-        """Share of the rows that have more."""
+    def share_crowded(self) -> float:
+        """Share of the rows with more likely configurations than are summed."""
         return self.n_crowded / max(self.n_rows, 1)
 
     @property
-    def known(self) -> np.ndarray:
-        """Expected rows in which cause k is on and finding i known, (m, n)."""
+    def n_observed(self) -> np.ndarray:
+        """Expected rows in which cause k is on and finding i is known, (m, n)."""
         return self.on[:, None] - self.unknown[:-1]
 
 
@@ -99,11 +107,12 @@ class NoisyOrUpdate:
     leak : ndarray of shape (n,)
     priors : ndarray of shape (m,)
     fixed_prior : bool
-        Keep the priors.
+        Whether priors stay as they are.
     max_weight : float
         Largest weight after the step.
     enumerate_all : bool, optional
-        Sum over all configurations of the causes instead of the likely ones of each row; by default with at most 8 causes.
+        Whether to sum over all configurations of the causes, not only the likely ones of each row; by default with at most 8
+        causes.
     """
 
     def __init__(
@@ -117,40 +126,40 @@ class NoisyOrUpdate:
         enumerate_all: bool | None = None,
     ) -> None:
         self.fixed_prior, self.max_weight = fixed_prior, max_weight
-        self.enumerate_all = len(priors) <= MOST_ENUMERATED if enumerate_all is None else enumerate_all
-        self.strengths = np.minimum(strengths, 1 - _LEAST)
-        self.leak = np.clip(leak, _LEAST_LEAK, 1 - _LEAST_LEAK)
-        self.priors = np.clip(priors, _LEAST, 1 - _LEAST)
+        self.enumerate_all = len(priors) <= MAX_ENUMERATED if enumerate_all is None else enumerate_all
+        self.strengths = np.minimum(strengths, 1 - _MIN_PROBABILITY)
+        self.leak = np.clip(leak, _MIN_LEAK, 1 - _MIN_LEAK)
+        self.priors = np.clip(priors, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
 
     @classmethod
-    def of(cls, network: Network, **options: Any) -> NoisyOrUpdate:
-        """The update at a network, with the options of the class."""
+    def from_network(cls, network: Network, **options: Any) -> NoisyOrUpdate:
+        """Return the update at a network; ``options`` are those of the class."""
         return cls(-np.expm1(-network.weights), network.leak, network.priors, **options)
 
     @property
     def values(self) -> Values:
         return (self.strengths, self.leak) if self.fixed_prior else (self.strengths, self.leak, self.priors)
 
-    def at(self, *values: np.ndarray) -> NoisyOrUpdate:
+    def move_to(self, *values: np.ndarray) -> NoisyOrUpdate:
         strengths, leak, *priors = values
         options: dict[str, Any] = {"fixed_prior": self.fixed_prior, "max_weight": self.max_weight}
         options["enumerate_all"] = self.enumerate_all
         return NoisyOrUpdate(strengths, leak, *(priors or [self.priors]), **options)
 
-    def supported(self, sums: NoisyOrSums) -> np.ndarray:
-        """Which links the sums of a pass at these values support, bool (m, n)."""
+    def select_supported_links(self, sums: NoisyOrSums) -> np.ndarray:
+        """Return the links that the sums of a pass at these values support, bool (m, n)."""
         triggered = self.strengths * sums.explained[:-1]
-        without = (sums.together - triggered) / np.maximum(sums.known, _LEAST)
-        return (triggered > 0) & (triggered**2 * (1 - without) >= _LEAST_SUPPORT * sums.together)
+        share_without_link = (sums.together - triggered) / np.maximum(sums.n_observed, _MIN_PROBABILITY)
+        return (triggered > 0) & (triggered**2 * (1 - share_without_link) >= _MIN_SUPPORT * sums.together)
 
-    def with_links(self, chosen: np.ndarray) -> NoisyOrUpdate:
-        """The same update with some of its links, bool (m, n); the strengths of the others are zero for good."""
-        strengths, *others = self.values
-        return self.at(np.where(chosen, strengths, 0.0), *others)
+    def restrict_to_links(self, is_link: np.ndarray) -> NoisyOrUpdate:
+        """Return the update with the chosen links alone, bool (m, n); the other strengths stay zero in all steps."""
+        strengths, *other_values = self.values
+        return self.move_to(np.where(is_link, strengths, 0.0), *other_values)
 
     @property
     def n_parameters(self) -> int:
-        """Strengths that are not zero, leaks, and priors that are estimated."""
+        """Number of nonzero strengths, leaks, and priors if they are estimated."""
         return int(np.count_nonzero(self.strengths)) + sum(value.size for value in self.values[1:])
 
     @property
@@ -161,11 +170,11 @@ class NoisyOrUpdate:
 
     @cached_property
     def model(self) -> SearchModel:
-        """What likely configurations are searched with."""
-        return SearchModel.of(self.strengths, self.leak, self.priors)
+        """The network in the form that the search for configurations takes."""
+        return SearchModel.from_strengths(self.strengths, self.leak, self.priors)
 
-    def likely(self, *lists: np.ndarray) -> Likely:
-        """Likely configurations of rows, given as lists of the findings that are present, and of those that are not known."""
+    def search_configurations(self, *lists: np.ndarray) -> LikelyConfigurations:
+        """Find likely configurations of rows, given as lists of present and of unknown findings."""
         return likely_configurations(self.model, *lists)
 
     def zero(self) -> NoisyOrSums:
@@ -174,15 +183,15 @@ class NoisyOrUpdate:
 
     def add(self, state: NoisyOrSums, block: Block) -> NoisyOrSums:
         if self.enumerate_all:
-            _add_all(self, state, block)
+            _add_by_enumeration(self, state, block)
         else:
-            _add_likely(self, state, block)
+            _add_by_search(self, state, block)
         state.n_rows += block[0].shape[0]
         return state
 
     def merge(self, first: NoisyOrSums, second: NoisyOrSums) -> NoisyOrSums:
-        for sums, others in ((first.explained, second.explained), (first.together, second.together)):
-            sums += others  # in place: with hundreds of causes most of a pass would go into new arrays
+        for sums, addend in ((first.explained, second.explained), (first.together, second.together)):
+            sums += addend  # in place: with hundreds of causes new arrays would take most of a pass
         return replace(
             first,
             on=first.on + second.on,
@@ -194,16 +203,16 @@ class NoisyOrUpdate:
 
     def expected(self, sums: NoisyOrSums) -> tuple[Expected, ...]:
         triggered = self.strengths * sums.explained[:-1]
-        strengths = Chances(self.strengths, triggered, sums.known, high=-float(np.expm1(-self.max_weight)))
+        strengths = Chances(self.strengths, triggered, sums.n_observed, high=-float(np.expm1(-self.max_weight)))
         rows = sums.n_rows - sums.unknown[-1]
-        leak = Chances(self.leak, self.leak * sums.explained[-1], rows, _LEAK_PRIOR, low=_LEAST_LEAK)
+        leak = Chances(self.leak, self.leak * sums.explained[-1], rows, _LEAK_PRIOR, low=_MIN_LEAK)
         priors = Chances(self.priors, sums.on, np.array(sums.n_rows))
         return (strengths, leak) if self.fixed_prior else (strengths, leak, priors)
 
 
 @dataclass(frozen=True)
-class RefinedNetwork:
-    """A network, and the EM that it comes from.
+class NetworkRefinement:
+    """A network, and the EM steps that led to it.
 
     Attributes
     ----------
@@ -211,13 +220,13 @@ class RefinedNetwork:
     refinement : Refinement
         Without values.
     refused : bool
-        Whether the first E-step said that EM would be biased, so that the network is the one that was given.
+        Whether EM was refused: the first E-step showed that it would be biased, and the network is the one that was given.
     crowded : float
-        Share of the rows that have more likely configurations than a step sums over, in the last E-step that counted them.
+        Share of the rows with more likely configurations than a step sums over, in the last E-step that counted them.
     before : Network or None
-        What EM ended at, where independent findings were likelier and the network has causes that are hardly ever on.
+        The network at the end of EM, if independent findings were likelier: the causes of ``network`` are then hardly ever on.
     is_grown : bool
-        Whether EM started from a grown network, and not from the one that was recovered.
+        Whether EM started from a grown network, not from the one that the moments gave.
     """
 
     network: Network
@@ -229,12 +238,12 @@ class RefinedNetwork:
 
     @property
     def n_steps(self) -> int:
-        """E-steps that led to the network."""
+        """Number of E-steps that led to the network."""
         return 0 if self.refused else len(self.refinement.log_likelihood)
 
     @property
     def remaining(self) -> float | None:
-        """Nats a parameter that further steps would gain, else those that the last step gained; None if there is neither."""
+        """Gain of further steps, else of the last step, in nats a parameter; None if neither is known."""
         gains = np.diff(self.refinement.log_likelihood)
         nats = self.refinement.remaining
         if np.isnan(nats) and len(gains):
@@ -243,56 +252,78 @@ class RefinedNetwork:
         return None if np.isnan(nats) else nats / n_parameters
 
 
-def refined_network(
-    network: Network, e_step: EStep, steps: Refine, most_crowded: float = 1.0, **options: Any
-) -> RefinedNetwork:
-    """The network after EM: until it settles, or a number of plain steps, at least one.
+def refine_network(
+    network: Network, e_step: EStep, steps: Refine, max_crowded: float = 1.0, **options: Any
+) -> NetworkRefinement:
+    """Refine a network by EM: until it converges ("auto"), or by a number of plain steps, at least one.
 
-    "auto" climbs until further steps would gain less than .01 nats a parameter, or five in a row have gained less, leaves out
-    the links that the data does not support, and climbs on without them. If the first E-step finds a larger share of the rows
-    crowded than ``most_crowded``, the network stays as it is. Other ``options`` are those of `NoisyOrUpdate`.
+    "auto" climbs until further steps would gain less than 0.01 nats a parameter, or five in a row have gained less. It then
+    drops the links that the data does not support, and climbs on without them. If the first E-step finds more than
+    ``max_crowded`` of the rows crowded, the network stays as it is. Other ``options`` are those of `NoisyOrUpdate`.
     """
-    update = NoisyOrUpdate.of(network, **options)
-    return _until_settled(network, update, e_step, most_crowded) if steps == "auto" else _plain(update, e_step, steps)
+    update = NoisyOrUpdate.from_network(network, **options)
+    return (
+        _refine_until_converged(network, update, e_step, max_crowded)
+        if steps == "auto"
+        else _refine_by_plain_steps(update, e_step, steps)
+    )
 
 
-def _until_settled(network: Network, update: NoisyOrUpdate, e_step: EStep, most_crowded: float) -> RefinedNetwork:
-    # One step, which tells whether sums over likely configurations would do.
+def _refine_until_converged(
+    network: Network, update: NoisyOrUpdate, e_step: EStep, max_crowded: float
+) -> NetworkRefinement:
+    # A first step shows whether sums over likely configurations suffice.
     first = e_step(update, 1)
-    if first.crowded > most_crowded:
-        return RefinedNetwork(network, _without_values([first.log_likelihood]), True, first.crowded)
-    # All links.
-    dense = _settled(update.at(*updated(update, first)), e_step, 1)
-    # Those that have support.
-    update, n_steps = update.at(*dense.values), len(dense.log_likelihood) + 2
-    between = e_step(update, n_steps)
-    sparse = _settled(update.at(*updated(update, between)).with_links(update.supported(between)), e_step, n_steps)
-    log_likelihood = [first.log_likelihood, *dense.log_likelihood, between.log_likelihood, *sparse.log_likelihood]
-    made = _without_values(log_likelihood, sparse.settled, sparse.remaining)
-    return RefinedNetwork(update.at(*sparse.values).network, made, False, between.crowded)
+    if first.share_crowded > max_crowded:
+        return NetworkRefinement(network, _make_refinement([first.log_likelihood]), True, first.share_crowded)
+    # Climb with all links.
+    with_all_links = _climb(update.move_to(*estimate_values(update, first)), e_step, 1)
+    # Drop links without support, and climb again.
+    update, n_steps = update.move_to(*with_all_links.values), len(with_all_links.log_likelihood) + 2
+    middle = e_step(update, n_steps)
+    with_supported_links = _climb(
+        update.move_to(*estimate_values(update, middle)).restrict_to_links(update.select_supported_links(middle)),
+        e_step,
+        n_steps,
+    )
+    log_likelihood = [
+        first.log_likelihood,
+        *with_all_links.log_likelihood,
+        middle.log_likelihood,
+        *with_supported_links.log_likelihood,
+    ]
+    refinement = _make_refinement(log_likelihood, with_supported_links.converged, with_supported_links.remaining)
+    return NetworkRefinement(
+        update.move_to(*with_supported_links.values).network, refinement, False, middle.share_crowded
+    )
 
 
-def _settled(update: NoisyOrUpdate, e_step: EStep, done: int) -> Refinement:
-    """EM until it settles, after so many E-steps."""
-    enough, patience = LEAST_GAIN * update.n_parameters, _PATIENCE if len(update.priors) <= _FEW else _LESS_PATIENCE
-    return refine(update, lambda at, number: e_step(at, number + done), "auto", enough, patience=patience)
+def _climb(update: NoisyOrUpdate, e_step: EStep, n_done: int) -> Refinement:
+    """Run EM until it converges, after ``n_done`` E-steps."""
+    min_gain = MIN_GAIN * update.n_parameters
+    patience = _PATIENCE if len(update.priors) <= _MAX_PATIENT_CAUSES else _PATIENCE_WITH_MANY_CAUSES
+    return refine(update, lambda at, number: e_step(at, number + n_done), "auto", min_gain, patience=patience)
 
 
-def _plain(update: NoisyOrUpdate, e_step: EStep, steps: int) -> RefinedNetwork:
-    found = refine(update, e_step, steps - 1)
-    update = update.at(*found.values)
-    last = e_step(update, steps)
-    made = _without_values([*found.log_likelihood, last.log_likelihood])
-    return RefinedNetwork(update.at(*updated(update, last)).network, made, False, last.crowded)
+def _refine_by_plain_steps(update: NoisyOrUpdate, e_step: EStep, steps: int) -> NetworkRefinement:
+    fit = refine(update, e_step, steps - 1)
+    update = update.move_to(*fit.values)
+    last_sums = e_step(update, steps)
+    refinement = _make_refinement([*fit.log_likelihood, last_sums.log_likelihood])
+    return NetworkRefinement(
+        update.move_to(*estimate_values(update, last_sums)).network, refinement, False, last_sums.share_crowded
+    )
 
 
-def _without_values(log_likelihood: list[float], settled: bool = False, remaining: float = float("nan")) -> Refinement:
-    return Refinement((), np.array(log_likelihood), settled, remaining)
+def _make_refinement(
+    log_likelihood: list[float], converged: bool = False, remaining: float = float("nan")
+) -> Refinement:
+    return Refinement((), np.array(log_likelihood), converged, remaining)
 
 
 @dataclass(frozen=True)
 class Configurations:
-    """All configurations of the causes of a network, and what findings do under each.
+    """All configurations of the causes of a network, with the probabilities of findings under each.
 
     Attributes
     ----------
@@ -311,7 +342,7 @@ class Configurations:
     log_prior: np.ndarray
 
     @classmethod
-    def of(cls, update: NoisyOrUpdate) -> Configurations:
+    def enumerate(cls, update: NoisyOrUpdate) -> Configurations:
         m = len(update.priors)
         table = (np.arange(1 << m)[:, None] >> np.arange(m) & 1).astype(float)
         silent = -(table @ np.log1p(-update.strengths)) - np.log1p(-update.leak)
@@ -319,56 +350,58 @@ class Configurations:
         return cls(table, silent, -np.expm1(-silent), table @ odds + np.log1p(-update.priors).sum())
 
     def log_joint(self, present: np.ndarray, missing: np.ndarray | None) -> np.ndarray:
-        """Logarithms of the joint probabilities with rows of findings, shape (n_rows, 2^m)."""
+        """Return log P[row, configuration] for rows of findings, shape (n_rows, 2^m)."""
         joint = present @ (np.log(self.present) + self.silent).T + (self.log_prior - self.silent.sum(axis=1))
         return joint if missing is None else joint + missing @ self.silent.T
 
 
-def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
-    """Add rows, by sums over all configurations."""
-    every = Configurations.of(update)
-    table = every.table
-    mass, found = np.zeros(len(table)), np.zeros_like(every.silent)
+def _add_by_enumeration(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
+    """Add rows of a block by sums over all configurations."""
+    configurations = Configurations.enumerate(update)
+    table = configurations.table
+    masses, present_sums = np.zeros(len(table)), np.zeros_like(configurations.silent)
     step = _CHUNK_ENTRIES // len(table)
     for start in range(0, block[0].shape[0], step):
-        rows, missing = rows_with_gaps(block[0][start : start + step], block.rows[start : start + step])
+        rows, missing = split_gaps(block[0][start : start + step], block.rows[start : start + step])
         X = rows.astype(float)
-        posterior, log_likelihood = normalised(every.log_joint(X, missing), mass)
-        mass += posterior.sum(axis=0)
-        found += posterior.T @ X
+        posterior, log_likelihood = normalised(configurations.log_joint(X, missing), masses)
+        masses += posterior.sum(axis=0)
+        present_sums += posterior.T @ X
         if missing is not None:
             unknown = posterior.T @ missing
             state.unknown = state.unknown + np.vstack([table.T @ unknown, missing.sum(axis=0)])
         state.log_likelihood += float(log_likelihood.sum())
-    state.on += table.T @ mass
-    state.together += table.T @ found
-    found /= every.present
-    state.explained[:-1] += table.T @ found
-    state.explained[-1] += found.sum(axis=0)
+    state.on += table.T @ masses
+    state.together += table.T @ present_sums
+    present_sums /= configurations.present
+    state.explained[:-1] += table.T @ present_sums
+    state.explained[-1] += present_sums.sum(axis=0)
 
 
-def _add_likely(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
-    """Add rows, by sums over the likely configurations of each."""
-    (starts, present), (gap_starts, missing) = present_findings(block[0]), missing_findings(block[0])
+def _add_by_search(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
+    """Add rows of a block by sums over the likely configurations of each row."""
+    (starts, present), (gap_starts, missing) = list_present(block[0]), list_missing(block[0])
     model, (m, n) = update.model, update.strengths.shape
     unknown = np.zeros((m + 1, n if len(missing) else 1))
-    explained, together, total = np.zeros(len(model.kept)), np.zeros(len(model.kept)), 0.0
-    for first in range(0, block[0].shape[0], _SEARCHED):
-        some = slice(first, first + _SEARCHED + 1)
-        lists = starts[some], present, gap_starts[some], missing
-        likely = update.likely(*lists)
-        network = model.first, model.findings, model.kept, model.silent
+    explained = np.zeros(len(model.absence_factors))
+    together = np.zeros(len(model.absence_factors))
+    log_likelihood = 0.0
+    for start in range(0, block[0].shape[0], _ROWS_AT_ONCE):
+        chunk = slice(start, start + _ROWS_AT_ONCE + 1)
+        lists = starts[chunk], present, gap_starts[chunk], missing
+        likely = update.search_configurations(*lists)
+        network = model.first, model.findings, model.absence_factors, model.silent
         sums = state.on, state.explained[-1], explained, together, unknown
-        total = _add_rows(*lists, *likely[:-1], *network, *sums, total)
+        log_likelihood = _add_rows(*lists, *likely[:-1], *network, *sums, log_likelihood)
         state.n_crowded += int(likely.crowded.sum())
     state.explained[model.causes, model.findings] += explained
     state.together[model.causes, model.findings] += together
     if len(missing):
         state.unknown = state.unknown + unknown
     silent = 1 - update.leak
-    empty = np.log1p(-update.priors).sum() + np.log(silent).sum()
+    log_empty = np.log1p(-update.priors).sum() + np.log(silent).sum()
     odds = np.log(update.leak) - np.log(silent)
-    state.log_likelihood += total + block[0].shape[0] * float(empty) + float(odds[present].sum())
+    state.log_likelihood += log_likelihood + block[0].shape[0] * float(log_empty) + float(odds[present].sum())
     state.log_likelihood -= float(np.log(silent)[missing].sum())
 
 
@@ -381,60 +414,76 @@ def _add_rows(
     causes: np.ndarray,
     masks: np.ndarray,
     logs: np.ndarray,
-    n_found: np.ndarray,
+    n_configurations: np.ndarray,
     first: np.ndarray,
     findings: np.ndarray,
-    kept: np.ndarray,
+    absence_factors: np.ndarray,
     silent: np.ndarray,
     on: np.ndarray,
-    leaked: np.ndarray,
+    leak_explained: np.ndarray,
     explained: np.ndarray,
     together: np.ndarray,
     unknown: np.ndarray,
-    total: float,
+    log_likelihood: float,
 ) -> float:
-    """Add rows with their likely configurations to sums; returns ``total`` and their log-likelihood, relative to no causes.
+    """Add rows with their likely configurations to sums; return the log-likelihood so far, relative to no causes.
 
-    Those of causes and findings, ``explained`` and ``together``, are of links alone; ``leaked`` (n,) is that of the leak.
+    ``explained`` and ``together`` have an entry for each link, ``leak_explained`` (n,) one for each leak.
     """
-    m, n, most = len(on), len(silent), causes.shape[1]
-    off, fired, share_on, ends = np.empty(n), np.empty(n), np.empty(most), np.empty(most + 1, np.int64)
-    seats, size = np.full(n, -1), most_links(first, most)
-    edges, places = np.empty(size, np.int64), np.empty(size, np.int64)
-    passing, weight = np.empty(size), np.empty(size)
+    m, n, max_causes = len(on), len(silent), causes.shape[1]
+    absent = np.empty(n)
+    inverse_present = np.empty(n)
+    share_on = np.empty(max_causes)
+    cause_ends = np.empty(max_causes + 1, np.int64)
+    scratch, size = np.full(n, -1), bound_links(first, max_causes)
+    edges, finding_places = np.empty(size, np.int64), np.empty(size, np.int64)
+    row_factors, weight = np.empty(size), np.empty(size)
     for r in range(len(indptr) - 1):
         present = indices[indptr[r] : indptr[r + 1]]
         missing = gap_indices[gap_indptr[r] : gap_indptr[r + 1]]
         highest, mass, n_causes = -np.inf, 0.0, 0
-        for x in range(n_found[r]):
+        for x in range(n_configurations[r]):
             highest = max(highest, logs[r, x])
-        for x in range(n_found[r]):
+        for x in range(n_configurations[r]):
             mass += np.exp(logs[r, x] - highest)
-        total += highest + np.log(mass)
+        log_likelihood += highest + np.log(mass)
         for i in missing:
             unknown[m, i] += 1.0
-        while n_causes < most and causes[r, n_causes] < m:
+        while n_causes < max_causes and causes[r, n_causes] < m:
             share_on[n_causes] = 0.0
             n_causes += 1
-        own_links(present, first, findings, kept, causes[r, :n_causes], seats, ends, edges, places, passing)
-        for e in range(ends[n_causes]):
+        list_row_links(
+            present,
+            first,
+            findings,
+            absence_factors,
+            causes[r, :n_causes],
+            scratch,
+            cause_ends,
+            edges,
+            finding_places,
+            row_factors,
+        )
+        for e in range(cause_ends[n_causes]):
             weight[e] = 0.0
-        for x in range(n_found[r]):
+        for x in range(n_configurations[r]):
             share = np.exp(logs[r, x] - highest) / mass
-            fire(masks[r, x], silent, present, ends, places, passing, off, fired)
+            compute_absence(
+                masks[r, x], silent, present, cause_ends, finding_places, row_factors, absent, inverse_present
+            )
             for j, i in enumerate(present):
-                leaked[i] += share * fired[j]
+                leak_explained[i] += share * inverse_present[j]
             for a in range(n_causes):
                 if masks[r, x] >> a & 1:
                     share_on[a] += share
-                    for e in range(ends[a], ends[a + 1]):
-                        weight[e] += share * fired[places[e]]
+                    for e in range(cause_ends[a], cause_ends[a + 1]):
+                        weight[e] += share * inverse_present[finding_places[e]]
         for a in range(n_causes):
             if share_on[a] > 0.0:
                 on[causes[r, a]] += share_on[a]
                 for i in missing:
                     unknown[causes[r, a], i] += share_on[a]
-                for e in range(ends[a], ends[a + 1]):
+                for e in range(cause_ends[a], cause_ends[a + 1]):
                     explained[edges[e]] += weight[e]
                     together[edges[e]] += share_on[a]
-    return total
+    return log_likelihood

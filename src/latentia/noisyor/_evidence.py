@@ -9,28 +9,28 @@ import numpy as np
 
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks, rank_checks
 from ..metrics.matching import nearest_other_distance
-from ._em import LEAST_GAIN, MOST_CROWDED, MOST_ENUMERATED, RefinedNetwork
-from ._goodness import Goodness, most_mean_square
+from ._em import MAX_CROWDED, MAX_ENUMERATED, MIN_GAIN, NetworkRefinement
+from ._goodness import Goodness, max_mean_square
 from ._learners import Learner, Spectrum
-from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences
+from .absences import AbsenceCounts, AbsenceMoments, ObservedAbsences
 from .inference import Network
-from .inference.search import MOST_FOUND
+from .inference.search import MAX_CONFIGURATIONS
 
-_LINKED = 0.05  # strength from which a cause counts as linked to a finding
-_FEW = 20  # joint absences
-_MOST_LIMIT = 0.3
-_ACCURACY = 0.1  # of PMI
+_MIN_LINK_STRENGTH = 0.05  # strength from which a cause counts as linked to a finding
+_MIN_ABSENCES = 20  # joint absences below which the PMI of a pair is noise
+_MAX_LIMIT = 0.3  # largest error up to which a cause counts as recovered
+_PMI_ACCURACY = 0.1  # accuracy of PMI in the sample size of the theorem
 _TINY = 1e-12
-_LEFT = 0.05
-MOST_PRIOR = 0.7
-_OF_ROWS = (CountedAbsences, ObservedAbsences)
+_MAX_REMAINING = 0.05  # relative systematic error that needs no further corrections
+MAX_PRIOR = 0.7  # prior above which absences say too little of a cause
+_ROW_SOURCES = (AbsenceCounts, ObservedAbsences)
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What the fit knows about itself."""
+class FitDiagnostics:
+    """Results of a fit that the evidence table is made from."""
 
-    refined: RefinedNetwork
+    refined: NetworkRefinement
     learner: Learner
     spectrum: Spectrum
     source: AbsenceMoments
@@ -42,12 +42,11 @@ class Measured:
     gaps: tuple[float, int] | None = None
 
 
-def spectral_boundedness(weights: np.ndarray, order: int = 2) -> float:
-    """tau of Definition 2.3: the least with G G^T <= tau (F F^T + sigma_m(F F^T) I), for weights (m, n).
+def compute_spectral_boundedness(weights: np.ndarray, order: int = 2) -> float:
+    """Compute tau of Definition 2.3: the smallest with G G^T <= tau (F F^T + sigma_m(F F^T) I), for weights (m, n).
 
-    F = 1 - exp(-W) and G = 1 - exp(-2 W), of order 2; Theorem 3.3 asks it of orders 3 and 4 too. With
-    F = U S V^T it is the largest eigenvalue of G^T (F F^T + s I)^-1 G, which needs matrices of n x m alone. Infinite if F has
-    not rank m.
+    F = 1 - exp(-W) and G = 1 - exp(-2 W) for order 2; Theorem 3.3 needs orders 3 and 4 too. With F = U S V^T it is the largest
+    eigenvalue of G^T (F F^T + s I)^-1 G, which needs only matrices of n x m. Infinite if the rank of F is below m.
     """
     first, second = -np.expm1(-weights.T), -np.expm1(-order * weights.T)
     basis, values, _ = np.linalg.svd(first, full_matrices=False)
@@ -60,33 +59,33 @@ def spectral_boundedness(weights: np.ndarray, order: int = 2) -> float:
     return float(np.linalg.eigvalsh(gram)[-1])
 
 
-def incoherence(weights: np.ndarray) -> float:
-    """mu of Definition 3.2 of F = 1 - exp(-W), weights (m, n): 1 at best, n / m at worst."""
+def compute_incoherence(weights: np.ndarray) -> float:
+    """Compute mu of Definition 3.2 for F = 1 - exp(-W), weights (m, n): 1 at best, n / m at worst."""
     m, n = weights.shape
     basis = np.linalg.svd(-np.expm1(-weights.T), full_matrices=False)[0]
     return float((basis**2).sum(axis=1).max() * n / m)
 
 
-def noisy_or_checks(measured: Measured) -> list[Check]:
-    """The lines of the evidence table."""
+def noisy_or_checks(measured: FitDiagnostics) -> list[Check]:
+    """List the lines of the evidence table."""
     network, parts = measured.refined.network, measured.parts
-    m, limit, symbol = network.m, _limit(network.weights), "mean |W_k - W'_k| / |W_k|"
-    n_rows = round(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
+    m, limit, symbol = network.m, _error_limit(network.weights), "mean |W_k - W'_k| / |W_k|"
+    n_rows = round(measured.source.n_rows.sum()) if isinstance(measured.source, _ROW_SOURCES) else 0
     checks = error_checks(parts, limit, symbol, "relative to its size", "cause", n_rows=n_rows)
     checks += measured.trivial
     if measured.misfit is not None:
-        checks += measured.misfit.checks(what="causes")
+        checks += measured.misfit.checks(noun="causes")
     if measured.goodness is not None:
         checks += measured.goodness.checks(limit)
-    checks += _rank(measured, m)
+    checks += _rank_checks(measured, m)
     if measured.learner.likely is not None:
         low, high = measured.learner.likely
-        also = f"So do {low} to {high}." if low < high else "Other numbers are clearly worse."
+        range_text = f"{low} to {high} predict as well." if low < high else "Other numbers are clearly worse."
         checks.append(
             Check(
                 "number of causes", "m", float(m), None,
-                "With this number of causes networks of halves of the rows predict pairs of findings in the other halves best. "
-                + also,
+                "With this number of causes, networks of half of the rows best predict pairs of findings in the other half. "
+                + range_text,
                 "not in the paper",
             )
         )  # fmt: skip
@@ -96,39 +95,41 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
         checks.append(
             Check(
                 "partitions agree", "max_k |W_k - W_k(partition)| / |W_k|", float(agreement[worst]), at_most(0.5),
-                f"Distance of cause {worst}, the least stable, to what one partition of the findings finds.", "Algorithm 1",
+                f"Mean distance of cause {worst}, the least stable, to the nearest cause recovered from one partition.",
+                "Algorithm 1",
             )
         )  # fmt: skip
-    checks += [*_theorem(network), *_systematic(measured), *_em(measured.refined)]
-    if isinstance(measured.source, _OF_ROWS):
-        checks += _absences(measured.source)
+    checks += [*_theorem_checks(network), *_systematic_checks(measured), *_em_checks(measured.refined)]
+    if isinstance(measured.source, _ROW_SOURCES):
+        checks += _absence_checks(measured.source)
     if isinstance(measured.source, ObservedAbsences):
-        checks += _missing(measured.source.share_missing, measured.gaps)
+        checks += _missing_checks(measured.source.share_missing, measured.gaps)
     if measured.n_unused:
-        meaning = "Findings that no row has, or every row, or that are copies of others: they were left out."
+        meaning = "Findings that are in no row or in every row, or copies of other findings."
         checks.append(Check("findings left out", "", float(measured.n_unused), None, meaning, "model"))
     return checks
 
 
-def _theorem(network: Network) -> list[Check]:
-    """What Theorems 3.1 and 3.3 assume."""
+def _theorem_checks(network: Network) -> list[Check]:
+    """List the assumptions of Theorems 3.1 and 3.3."""
     m, n = network.weights.shape
     strengths = -np.expm1(-network.weights)
-    linked = strengths >= _LINKED
+    linked = strengths >= _MIN_LINK_STRENGTH
     active = float((network.priors[:, None] * linked).sum(axis=0).mean())
     density = float(linked.mean())
-    tau, mu = spectral_boundedness(network.weights), incoherence(network.weights)
-    tau_of_all = max(tau, *(spectral_boundedness(network.weights, order) for order in (3, 4)))
+    tau, mu = compute_spectral_boundedness(network.weights), compute_incoherence(network.weights)
+    tau_of_all = max(tau, *(compute_spectral_boundedness(network.weights, order) for order in (3, 4)))
     rho = float(network.priors.mean())
     return [
         Check(
             "causes on at a finding", "rho p m", active, at_most(1, "c of the theorem"),
-            f"Mean number of causes on that are linked to a finding (strength at least {_LINKED:g}). Small: absences say much.",
+            f"Mean number of causes on and linked to a finding (strength at least {_MIN_LINK_STRENGTH:g}). If it is small, "
+            "absences say much.",
             "Theorem 3.1",
         ),
         Check(
             "spectral boundedness", "tau", tau, at_most(1 / max(rho, _TINY), "1 / rho"),
-            "How much G = 1 - exp(-2 W), the systematic error, exceeds F = 1 - exp(-W) at worst. Of QMR-DT: under 6.",
+            "How much G = 1 - exp(-2 W), the systematic error, exceeds F = 1 - exp(-W) at worst. QMR-DT has less than 6.",
             "Definition 2.3",
         ),
         Check(
@@ -138,19 +139,19 @@ def _theorem(network: Network) -> list[Check]:
         Check(
             "error of the theorem", "eta = sqrt(p m) rho tau^1.5", bounds.noisy_or_error(m, density, rho, tau_of_all),
             None,
-            "Relative error that remains with unlimited rows and no corrections, up to a constant. Its tau is the largest of "
+            "Relative error with unlimited rows and no corrections, up to a constant. Its tau is the largest for "
             "1 - exp(-l W), l = 2, 3, 4.", "Theorem 3.3",
         ),
     ]  # fmt: skip
 
 
-def _systematic(measured: Measured) -> list[Check]:
-    """Errors that all parts of the rows share."""
-    most = float(measured.refined.network.priors.max())
+def _systematic_checks(measured: FitDiagnostics) -> list[Check]:
+    """List the errors that all parts of the rows share."""
+    max_prior = float(measured.refined.network.priors.max())
     lines = [
         Check(
-            "most frequent cause", "max_k rho_k", most, at_most(MOST_PRIOR),
-            "Of causes that are nearly always on absences say too little.", "Theorem 3.1", "note",
+            "most frequent cause", "max_k rho_k", max_prior, at_most(MAX_PRIOR),
+            "If a cause is nearly always on, absences say too little about it.", "Theorem 3.1", "note",
         )
     ]  # fmt: skip
     remaining = measured.learner.remaining
@@ -158,57 +159,58 @@ def _systematic(measured: Measured) -> list[Check]:
         worst = int(remaining.argmax())
         lines.append(
             Check(
-                "left by the corrections", "relative to its size", float(remaining[worst]), at_most(_LEFT),
-                f"Systematic error of cause {worst}, if the rounds went on as they do: it is part of the expected error. Raise "
-                "corrections to take it off.", "Theorem 3.3",
+                "left by the corrections", "relative to its size", float(remaining[worst]), at_most(_MAX_REMAINING),
+                f"Systematic error of cause {worst} that further rounds would remove; the expected error includes it. Raise "
+                "corrections to remove it.", "Theorem 3.3",
             )
         )  # fmt: skip
     return lines
 
 
-def _em(refined: RefinedNetwork) -> list[Check]:
-    """Whether EM has converged, and what it cannot sum over."""
+def _em_checks(refined: NetworkRefinement) -> list[Check]:
+    """List the lines on EM: convergence, and rows with too many explanations."""
     if not len(refined.refinement.log_likelihood):
         return []
-    made = (
-        f"{refined.n_steps} steps." if refined.n_steps else "Above, there is no EM: the network is that of the moments."
+    steps_text = (
+        f"{refined.n_steps} steps."
+        if refined.n_steps
+        else "Above the limit there is no EM: the network is that of the moments."
     )
     lines = []
     if refined.n_steps:
         lines.append(
             Check(
-                "EM has converged", "log-likelihood, nats a parameter", refined.remaining, at_most(LEAST_GAIN),
-                f"{made} What further ones would gain, or, of a number that was asked for, what the last one gained. What is "
-                "missing then is missing from the parts of the data too, and from the expected error.",
+                "EM has converged", "log-likelihood, nats a parameter", refined.remaining, at_most(MIN_GAIN),
+                f"{steps_text} Gain of further steps, or of the last step if their number was given. If EM has not converged, "
+                "neither have fits on parts of the data, and the expected error misses the difference.",
                 "not in the paper",
             )
         )  # fmt: skip
-    if refined.network.m > MOST_ENUMERATED:
+    if refined.network.m > MAX_ENUMERATED:
         lines.append(
             Check(
-                "rows with many explanations", "share of the rows", refined.crowded, at_most(MOST_CROWDED),
-                f"Rows with more than {MOST_FOUND} likely configurations of causes: EM sums over these alone. Many such rows "
-                "bias it, in all parts of the data alike. " + ("" if refined.n_steps else made),
+                "rows with many explanations", "share of the rows", refined.crowded, at_most(MAX_CROWDED),
+                f"Rows with more than {MAX_CONFIGURATIONS} likely configurations of causes; EM sums over {MAX_CONFIGURATIONS}. "
+                "Many such rows bias EM, in all parts of the data alike. " + ("" if refined.n_steps else steps_text),
                 "not in the paper", "veto" if refined.n_steps else "note",
             )
         )  # fmt: skip
     return lines
 
 
-def _limit(weights: np.ndarray) -> float:
-    """Error up to which causes are told apart: a third of the distance to the nearest other, relative, or .3."""
+def _error_limit(weights: np.ndarray) -> float:
+    """Return the largest error that still separates causes: a third of the smallest relative distance, at most .3."""
     if len(weights) == 1:
-        return _MOST_LIMIT
+        return _MAX_LIMIT
     lengths = np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), _TINY)
-    return min(_MOST_LIMIT, nearest_other_distance(weights / lengths, "euclidean") / 3)
+    return min(_MAX_LIMIT, nearest_other_distance(weights / lengths, "euclidean") / 3)
 
 
-def _rank(measured: Measured, m: int) -> list[Check]:
-    """How many directions the data carries, and the last that the causes need."""
+def _rank_checks(measured: FitDiagnostics, m: int) -> list[Check]:
+    """List the lines on directions: how many the data carries, and the last that the causes need."""
     spectrum = measured.spectrum
     last, following = float(spectrum.values[m - 1]), float(spectrum.values[m]) if len(spectrum.values) > m else 0.0
-    # Directions beyond these are no sign of more causes, since terms of higher order have them too: goodness of fit takes these
-    # into account.
+    # Further directions are no sign of more causes, as terms of higher order have them too; goodness of fit accounts for that.
     lines = rank_checks(spectrum.values[:m], spectrum.noise, m, reference="section 3") if spectrum.noise else []
     return [
         *lines,
@@ -219,41 +221,41 @@ def _rank(measured: Measured, m: int) -> list[Check]:
     ]  # fmt: skip
 
 
-def _missing(share: float, gaps: tuple[float, int] | None) -> list[Check]:
-    """How many cells are not known, and whether that depends on other findings."""
+def _missing_checks(share: float, gaps: tuple[float, int] | None) -> list[Check]:
+    """List the lines on gaps: their share, and whether they depend on other findings."""
     lines = [
         Check(
             "missing cells", "share", share, None,
-            "Joint absences are shares of the rows in which findings are known, and EM sums the others out. Both ask that "
-            "whether a cell is known does not depend on what it would say.", "model",
+            "Joint absences are shares of the rows in which findings are known, and EM sums unknown ones out. Both assume "
+            "that whether a cell is known does not depend on its value.", "model",
         )
     ]  # fmt: skip
     if gaps is not None:
         score, n_pairs = gaps
         lines.append(
             Check(
-                "missing by chance", "mean z^2 of pairs", score, at_most(most_mean_square(n_pairs), "1 for noise"),
-                "How often a cell is missing where another finding is present, against chance. Above the limit it depends "
-                "on the row what is known of it: tests that were ordered because of other findings, say.", "model", "caution",
-                "Which cells are missing goes with the findings: fit the rows that were asked everything alone, and compare.",
+                "missing by chance", "mean z^2 of pairs", score, at_most(max_mean_square(n_pairs), "1 for noise"),
+                "How often a cell is missing where another finding is present, compared with chance. Above the limit gaps "
+                "depend on the row, such as tests that were ordered because of other findings.", "model", "caution",
+                "Gaps depend on the findings: fit only the rows without gaps, and compare.",
             )
         )  # fmt: skip
     return lines
 
 
-def _absences(source: CountedAbsences | ObservedAbsences) -> list[Check]:
+def _absence_checks(source: AbsenceCounts | ObservedAbsences) -> list[Check]:
     table, n_rows = source.fewest_absences()
     pairs = table[np.triu_indices(len(table), 1)]
-    few, least = int((pairs < _FEW).sum()), int(pairs.min())
-    needed = bounds.noisy_or_rows(max(least, 0.5) / n_rows, source.n_features, _ACCURACY)
+    n_rare, n_rarest = int((pairs < _MIN_ABSENCES).sum()), int(pairs.min())
+    needed = bounds.noisy_or_rows(max(n_rarest, 0.5) / n_rows, source.n_features, _PMI_ACCURACY)
     return [
         Check(
-            "pairs seldom absent together", f"N P_ij < {_FEW}", float(few), equal_to(0),
-            f"Pairs of {len(pairs)}; the rarest joint absence occurs {least} times. Their PMI is noise: findings that "
-            "are nearly always present help little.", "Lemma E.1",
+            "pairs seldom absent together", f"N P_ij < {_MIN_ABSENCES}", float(n_rare), equal_to(0),
+            f"Out of {len(pairs)} pairs; the rarest joint absence occurs {n_rarest} times. The PMI of these pairs is noise: "
+            "findings that are nearly always present help little.", "Lemma E.1",
         ),
         Check(
             "sample size of the theorem", "N", float(n_rows), at_least(needed),
-            f"Rows at which every PMI of a pair is within {_ACCURACY:g} (constant 1).", "Lemma E.1",
+            f"Rows with which every PMI of a pair has an error below {_PMI_ACCURACY:g} (constant 1).", "Lemma E.1",
         ),
     ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Moments of a noisy-or network as sums of products of powers.
 
-With t_k = exp(-W_k), r = rho / (1 - rho) and g(t) = log(1 + r t), cause k adds to PMI2 and PMI3
+With t_k = exp(-W_k), r = rho / (1 - rho) and g(t) = log(1 + r t), cause k contributes to PMI2 and PMI3
 
     g(t_i t_j) - g(t_i) - g(t_j) + g(1)    and    g(t_i t_j) + g(t_i t_l) + g(t_j t_l) - g(t_i t_j t_l) - ... + g(1),
 
@@ -19,38 +19,40 @@ import functools
 import numpy as np
 from numpy.polynomial import Polynomial, chebyshev
 
-_DEGREE = 16  # error of log(1 + r t): 2e-14 for priors up to 1/2, 5e-6 at .9
+_MAX_DEGREE = 16  # the error of log(1 + r t) is then 2e-14 for priors up to 1/2, and 5e-6 at .9
 
 
-def power_coefficients(odds: np.ndarray, degree: int = _DEGREE) -> np.ndarray:
-    """c_1, ..., c_16 of log(1 + r t) for odds r, shape (K,); returns (16, K)."""
+def compute_power_coefficients(odds: np.ndarray, degree: int = _MAX_DEGREE) -> np.ndarray:
+    """Compute c_1, ..., c_16 of log(1 + r t) for odds r, shape (K,); return them in shape (16, K)."""
     points, to_chebyshev, to_powers = _interpolation(degree)
     return to_powers @ (to_chebyshev @ np.log1p(np.outer(points, odds)))
 
 
-def degree_for(odds: np.ndarray, error: float) -> int:
-    """The degree with which log(1 + r t) is as accurate as that: the largest odds have the nearest pole, -1 / r."""
+def choose_degree(odds: np.ndarray, error: float) -> int:
+    """Return the degree that gives log(1 + r t) within an error: the largest odds have the nearest pole, -1 / r."""
     nearest = 1 + 2 / max(float(odds.max()), 1e-12)
     rate = np.log(nearest + np.sqrt(nearest**2 - 1))
-    return int(np.clip(np.ceil(-np.log(error) / rate), 2, _DEGREE))
+    return int(np.clip(np.ceil(-np.log(error) / rate), 2, _MAX_DEGREE))
 
 
 @functools.cache
 def _interpolation(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Chebyshev points of [0, 1], (17,), and the maps from values there to Chebyshev coefficients and to c_1, ..., c_16.
+    """Return Chebyshev points of [0, 1], (17,), and maps from values there to Chebyshev coefficients and to c_1, ..., c_16.
 
-    In one map the entries, up to 10^10, would cancel to 5 digits.
+    In a single map the entries, up to 10^10, would cancel to 5 digits.
     """
     points = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
     to_powers = np.zeros((degree + 1, degree + 1))
     for power, row in enumerate(np.eye(degree + 1)):
-        found = Polynomial(chebyshev.cheb2poly(row[: power + 1]))(Polynomial([-1.0, 2.0])).coef
-        to_powers[: len(found), power] = found
+        coefficients = Polynomial(chebyshev.cheb2poly(row[: power + 1]))(Polynomial([-1.0, 2.0])).coef
+        to_powers[: len(coefficients), power] = coefficients
     return (points + 1) / 2, np.linalg.inv(chebyshev.chebvander(points, degree)), to_powers[1:]
 
 
-def higher_orders(weights: np.ndarray, odds: np.ndarray, degree: int = _DEGREE) -> tuple[np.ndarray, np.ndarray]:
-    """What PMI2 and PMI3 have beyond r F F^T and r F (x) F (x) F with F = 1 - exp(-W).
+def compute_higher_orders(
+    weights: np.ndarray, odds: np.ndarray, degree: int = _MAX_DEGREE
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the terms of PMI2 and PMI3 beyond r F F^T and r F (x) F (x) F, with F = 1 - exp(-W).
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def higher_orders(weights: np.ndarray, odds: np.ndarray, degree: int = _DEGREE) 
     odds : ndarray of shape (K,)
         r.
     degree : int
-        Of the interpolation: the number of orders.
+        Degree of the interpolation, the number of orders.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def higher_orders(weights: np.ndarray, odds: np.ndarray, degree: int = _DEGREE) 
     vectors : ndarray of shape (16 K, n)
         Each coefficient times the product of its vector with itself, twice or three times.
     """
-    coefficients = power_coefficients(odds, degree)
+    coefficients = compute_power_coefficients(odds, degree)
     coefficients[0] -= odds
     orders = np.arange(1, degree + 1)[:, None, None]
     return coefficients.ravel(), -np.expm1(-orders * weights).reshape(-1, weights.shape[1])

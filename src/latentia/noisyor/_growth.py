@@ -1,13 +1,13 @@
-"""Networks grown cause by cause, each from what the causes before it leave unexplained in the rows.
+"""Networks grown cause by cause, each cause from the residuals that the causes before it leave in the rows.
 
-Moments of data that no noisy-or network has made may fit none, and EM from them then ends far below the best likelihood, or
-with fewer causes than were asked for. A second start does not use them: with r the residuals of findings, in standard
-deviations, given the posteriors of the causes so far, the next cause is started from the rows that score highest along the
-leading eigenvector of the residuals' products. Two causes more than were asked for are grown; those that cost least are taken
-out again, and the cheapest is exchanged for a new one as long as that is likelier. A few steps of EM follow every change.
+Real data may follow no noisy-or network; its moments then fit none, and EM from them ends far below the best likelihood or
+with too few causes. This second start does not use moments. Residuals r of findings, given the posteriors of the causes so
+far, are measured in standard deviations; the next cause starts from the rows that score highest along the leading eigenvector
+of their products. Two causes more than asked for are grown. The least useful ones are dropped again, and the least useful of
+the rest is exchanged for a new one as long as the likelihood grows. A few EM steps follow every change.
 
 Constants were chosen on five tables of 10 to 15 findings (fertil2, twoyear, headInjury, recid and Schooling of the R packages
-wooldridge, DAAG and Ecdat). What the start brings on ten other tables is in `benchmarks/noisy_or_real_tables.py`.
+wooldridge, DAAG and Ecdat). `benchmarks/noisy_or_real_tables.py` shows its effect on ten other tables.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ import numpy as np
 
 from ..likelihood import EStep, normalised, over, refine
 from ..passes import Blocks
-from ._em import MOST_ENUMERATED, Configurations, NoisyOrUpdate
-from ._findings import cells_of, rows_with_nan
+from ._em import MAX_ENUMERATED, Configurations, NoisyOrUpdate
+from ._findings import fill_gaps_with_nan, read_cells
 from .inference.network import Network
 
-MOST_GROWN = 10
-"""Causes up to which a network is grown: two more have 4,096 configurations, which are all summed."""
+MAX_GROWN = 10
+"""Largest number of causes of a grown network: with the two spare ones, all 4,096 configurations are summed."""
 
-_N_SPARE, _N_EXCHANGES = 2, 6
-_N_STEPS = 15  # of EM after each change; 40 take two to three times as long
-_PRIOR = 0.1  # where a cause starts
-_CLEAR = 0.005  # nats a row by which one network is clearly likelier than another
-_FEW = 4  # causes whose exchange costs next to nothing
-_STRENGTHS, _LEAKS = (0.02, 0.95), (1e-4, 0.99)
+_N_SPARE, _N_EXCHANGES = 2, 6  # spare causes, and exchanges that are tried
+_N_STEPS = 15  # EM steps after each change; 40 take two to three times as long
+_START_PRIOR = 0.1  # prior of a new cause
+_MIN_GAIN_PER_ROW = 0.005  # nats a row from which a network counts as clearly likelier
+_MAX_CHEAP_CAUSES = 4  # causes up to which exchanges take next to no time
+_STRENGTH_RANGE, _LEAK_RANGE = (0.02, 0.95), (1e-4, 0.99)  # ranges of starting values
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class _Rows:
     Attributes
     ----------
     present, missing : ndarray of shape (n_rows, n)
-        Whether each finding is present, as numbers, and whether it is unknown.
+        Whether each finding is present, 0 or 1, and whether it is unknown.
     e_step : EStep
-        A pass over them.
+        A pass over the rows.
     options : dict
-        Of `NoisyOrUpdate`.
+        Options of `NoisyOrUpdate`.
     """
 
     present: np.ndarray
@@ -54,112 +54,112 @@ class _Rows:
     options: dict[str, Any]
 
     @classmethod
-    def of(cls, rows: Any, options: dict[str, Any]) -> _Rows:
-        blocks = Blocks.from_array(rows_with_nan(rows))
-        return cls(*cells_of(rows), over(blocks), options)
+    def from_table(cls, rows: Any, options: dict[str, Any]) -> _Rows:
+        blocks = Blocks.from_array(fill_gaps_with_nan(rows))
+        return cls(*read_cells(rows), over(blocks), options)
 
-    def climbed(self, network: Network) -> Network:
+    def climb(self, network: Network) -> Network:
         """Return the network after some steps of EM."""
-        update = NoisyOrUpdate.of(network, **self.options)
-        return update.at(*refine(update, self.e_step, _N_STEPS).values).network
+        update = NoisyOrUpdate.from_network(network, **self.options)
+        return update.move_to(*refine(update, self.e_step, _N_STEPS).values).network
 
-    def explained(self, network: Network) -> tuple[np.ndarray, np.ndarray]:
+    def explain(self, network: Network) -> tuple[np.ndarray, np.ndarray]:
         """Return the chances of findings given the posteriors of the causes, (n_rows, n), and log-likelihoods of rows."""
-        configurations = Configurations.of(NoisyOrUpdate.of(network))
+        configurations = Configurations.enumerate(NoisyOrUpdate.from_network(network))
         log_joint = configurations.log_joint(self.present, self.missing)
         posterior, log_likelihood = normalised(log_joint, np.exp(configurations.log_prior))
         return posterior @ configurations.present, log_likelihood
 
     def log_likelihood(self, network: Network) -> np.ndarray:
-        """Return that of every row, in nats."""
-        return self.explained(network)[1]
+        """Return the log-likelihood of every row, in nats."""
+        return self.explain(network)[1]
 
-    def charged(self, network: Network) -> float:
-        """Return the mean log-likelihood of the rows less a nat for each link and prior, as other rows would have it."""
+    def compute_score(self, network: Network) -> float:
+        """Return the mean log-likelihood of the rows, less a nat for each link and prior: an estimate for new rows."""
         n_parameters = np.count_nonzero(network.weights) + network.m
         return float(self.log_likelihood(network).sum() - n_parameters) / len(self.present)
 
 
-def likelier_start(network: Network, rows: Any, prior: float | None, **options: Any) -> tuple[Network, bool]:
-    """Return the network, or a grown one if that is clearly likelier, with a nat for each parameter, and whether it is that.
+def choose_start(network: Network, rows: Any, prior: float | None, **options: Any) -> tuple[Network, bool]:
+    """Return the network, or a grown one if that is clearly likelier, and whether it is the grown one.
 
-    Causes of more than four are exchanged only where a network that is merely grown is likelier already, which saves time:
-    data that a network has made has one optimum for both starts.
+    With more than four causes, exchanges are tried only if the grown network is likelier already. That saves time: on data
+    that follow a network, both starts lead to the same optimum.
 
     Parameters
     ----------
     network : Network
-        Of at most `MOST_GROWN` causes.
+        Network of at most `MAX_GROWN` causes.
     rows : table of 0, 1 and NaN, shape (n_rows, n)
     prior : float, optional
-        P(cause on), where it is given.
+        P(cause on), if it is given.
     options
-        Of `NoisyOrUpdate`.
+        Options of `NoisyOrUpdate`.
     """
-    n_causes, start = network.m, prior or _PRIOR
-    table = _Rows.of(rows, options)
-    least = table.charged(table.climbed(network)) + _CLEAR
-    grown = table.climbed(_first_cause(table, start))
+    n_causes, start_prior = network.m, prior or _START_PRIOR
+    table = _Rows.from_table(rows, options)
+    min_score = table.compute_score(table.climb(network)) + _MIN_GAIN_PER_ROW
+    grown = table.climb(_start_network(table, start_prior))
     while grown.m < n_causes:
-        grown = table.climbed(_with_cause(grown, table, start))
-    if n_causes > _FEW and table.charged(grown) <= least:
+        grown = table.climb(_add_cause(grown, table, start_prior))
+    if n_causes > _MAX_CHEAP_CAUSES and table.compute_score(grown) <= min_score:
         return network, False
-    grown = _exchanged(grown, table, start)
-    return (grown, True) if table.charged(grown) > least else (network, False)
+    grown = _exchange_causes(grown, table, start_prior)
+    return (grown, True) if table.compute_score(grown) > min_score else (network, False)
 
 
-def _exchanged(network: Network, table: _Rows, prior: float) -> Network:
-    """Return a likelier network of as many causes: two more are grown and dropped, then some are exchanged one by one."""
-    first, n_causes, n_failed = network, network.m, 0
-    for _ in range(_N_SPARE if n_causes <= MOST_ENUMERATED else 0):
-        network = table.climbed(_with_cause(network, table, prior))
+def _exchange_causes(network: Network, table: _Rows, prior: float) -> Network:
+    """Grow and drop two more causes, then exchange causes one by one; return the likeliest network."""
+    start, n_causes, n_failed = network, network.m, 0
+    for _ in range(_N_SPARE if n_causes <= MAX_ENUMERATED else 0):
+        network = table.climb(_add_cause(network, table, prior))
     while network.m > n_causes:
-        network = table.climbed(_smaller(network, table)[0])
+        network = table.climb(_drop_each_cause(network, table)[0])
     for _ in range(_N_EXCHANGES if n_causes > 1 else 0):
-        smaller = _smaller(network, table)
-        fewer = table.climbed(smaller[min(n_failed, len(smaller) - 1)])
-        other = table.climbed(table.climbed(_with_cause(fewer, table, prior)))
-        if table.log_likelihood(other).mean() > table.log_likelihood(network).mean():
-            network, n_failed = other, 0
+        smaller = _drop_each_cause(network, table)
+        dropped = table.climb(smaller[min(n_failed, len(smaller) - 1)])
+        exchanged = table.climb(table.climb(_add_cause(dropped, table, prior)))
+        if table.log_likelihood(exchanged).mean() > table.log_likelihood(network).mean():
+            network, n_failed = exchanged, 0
         else:
             n_failed += 1
-    return max(first, network, key=lambda one: float(table.log_likelihood(one).mean()))
+    return max(start, network, key=lambda network: float(table.log_likelihood(network).mean()))
 
 
-def _first_cause(table: _Rows, prior: float) -> Network:
-    known = (~table.missing).sum(axis=0)
-    frequency = np.tile(table.present.sum(axis=0) / np.maximum(known, 1), (len(table.present), 1))
-    strengths, leak = _next_cause(table, frequency, prior)
-    return Network(-np.log1p(-strengths)[None], np.array([prior]), np.clip(leak, *_LEAKS))
+def _start_network(table: _Rows, prior: float) -> Network:
+    n_known = (~table.missing).sum(axis=0)
+    frequencies = np.tile(table.present.sum(axis=0) / np.maximum(n_known, 1), (len(table.present), 1))
+    strengths, leak = _propose_cause(table, frequencies, prior)
+    return Network(-np.log1p(-strengths)[None], np.array([prior]), np.clip(leak, *_LEAK_RANGE))
 
 
-def _with_cause(network: Network, table: _Rows, prior: float) -> Network:
-    strengths, _ = _next_cause(table, table.explained(network)[0], prior)
+def _add_cause(network: Network, table: _Rows, prior: float) -> Network:
+    strengths, _ = _propose_cause(table, table.explain(network)[0], prior)
     weights = np.vstack([network.weights, -np.log1p(-strengths)])
     return Network(weights, np.append(network.priors, prior), network.leak)
 
 
-def _next_cause(table: _Rows, chances: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return strengths of the cause that is on in the rows with the largest common residual, and rates in the others."""
-    deviation = np.sqrt(np.maximum((chances * (1 - chances)).mean(axis=0), 1e-6))
-    residuals = np.where(table.missing, 0.0, table.present - chances) / deviation
+def _propose_cause(table: _Rows, chances: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return strengths of a cause that is on in the rows with the largest common residual, and rates in the other rows."""
+    deviations = np.sqrt(np.maximum((chances * (1 - chances)).mean(axis=0), 1e-6))
+    residuals = np.where(table.missing, 0.0, table.present - chances) / deviations
     products = residuals.T @ residuals
     np.fill_diagonal(products, 0.0)
     direction = np.linalg.eigh(products)[1][:, -1]
     direction = direction if (direction**3).sum() > 0 else -direction
     scores = residuals @ np.maximum(direction, 0.0)
     is_on = scores >= np.quantile(scores, 1 - prior)
-    known = ~table.missing
-    rates = [table.present[rows].sum(axis=0) / np.maximum(known[rows].sum(axis=0), 1) for rows in (is_on, ~is_on)]
-    return np.clip(1 - (1 - rates[0]) / np.maximum(1 - rates[1], 1e-3), *_STRENGTHS), rates[1]
+    is_known = ~table.missing
+    rates = [table.present[rows].sum(axis=0) / np.maximum(is_known[rows].sum(axis=0), 1) for rows in (is_on, ~is_on)]
+    return np.clip(1 - (1 - rates[0]) / np.maximum(1 - rates[1], 1e-3), *_STRENGTH_RANGE), rates[1]
 
 
-def _smaller(network: Network, table: _Rows) -> list[Network]:
-    """Return the networks with one cause less, the likeliest first; the leak takes what the cause did on average."""
-    smaller = []
+def _drop_each_cause(network: Network, table: _Rows) -> list[Network]:
+    """Return the networks with one cause less, the likeliest first; the leak takes over the cause's average effect."""
+    networks = []
     for k in range(network.m):
-        others = np.arange(network.m) != k
+        remaining = np.arange(network.m) != k
         silent = 1 - network.priors[k] * -np.expm1(-network.weights[k])
-        leak = np.clip(1 - (1 - network.leak) * silent, *_LEAKS)
-        smaller.append(Network(network.weights[others], network.priors[others], leak))
-    return sorted(smaller, key=lambda one: -float(table.log_likelihood(one).mean()))
+        leak = np.clip(1 - (1 - network.leak) * silent, *_LEAK_RANGE)
+        networks.append(Network(network.weights[remaining], network.priors[remaining], leak))
+    return sorted(networks, key=lambda network: -float(table.log_likelihood(network).mean()))

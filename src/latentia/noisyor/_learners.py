@@ -1,4 +1,4 @@
-"""Two ways from moments to a network: in rounds, and as printed. Each learns from the rows of any groups."""
+"""The iterative recovery of a network from the rows of any groups, and the choice of the number of causes."""
 
 from __future__ import annotations
 
@@ -10,47 +10,46 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..exceptions import LatentiaError
-from ..passes import RowGroups
-from ._printed import recover_as_printed
+from ..passes import Folds
 from ._recovery import (
     Moments,
-    basis_of_pairs,
-    directions_of_pairs,
+    compute_moments,
+    compute_noise,
+    compute_pair_basis,
+    compute_residual,
+    count_pair_directions,
     largest,
-    moments_in_basis,
-    noise_beside,
     recover,
-    residual,
-    scaled_pairs,
+    scale_pairs,
 )
 from .absences import AbsenceMoments, Partition
 from .inference import Network
 
 Groups = tuple[int, ...]
-MOST_SOLVED = 60  # causes of which the core is solved for, with 41 K^3 numbers: 70 MB; of 570 they would be 60 GB
-_SPLITS = 4
-_TRIED = 3
-_LEAST_CORRECTIONS = 2
-_CLOSE = 2.0  # residuals, in units of the least, of numbers that are compared, and from which no fewer are tried
-_FAR = 4.0
-_AS_GOOD = 1.02  # the same of parts that a network was not learned from
+MAX_SOLVED = 60  # causes up to which the core is solved for: its 41 K^3 numbers take 70 MB, and 60 GB for 570 causes
+_N_SPLITS = 4  # random splits of the findings that give the largest number of causes to try
+_MIN_TRIALS = 3  # numbers of causes to try before stopping
+_MIN_CORRECTIONS = 2  # rounds with which numbers of causes are compared
+_COMPARED_RATIO = 2.0  # largest residual, relative to the smallest, of a number of causes that is compared
+_STOP_RATIO = 4.0  # residual, relative to the smallest, from which no smaller number is tried
+_EQUIVALENT_RATIO = 1.02  # largest held-out residual, relative to the smallest, of a number that is as likely
 _TINY = 1e-12
-_UNKNOWN_RATIO, _MOST_RATIO = 0.5, 0.9  # of the change of a round to that of the one before
+_DEFAULT_RATIO, _MAX_RATIO = 0.5, 0.9  # ratio of the changes of two rounds: if it is unknown, and at most
 
 
 class Learner(Protocol):
-    """Gives the network of some groups of rows.
+    """A recovery that gives the network of any groups of rows.
 
     Attributes
     ----------
     agreement : ndarray of shape (K,) or None
-        Mean relative distance of each cause to the nearest one that a single partition finds.
+        Mean relative distance of each cause to the nearest one recovered from a single partition.
     remaining : ndarray of shape (K,) or None
-        Relative error that further rounds of corrections would take off; None where no rounds tell.
+        Relative error that further rounds of corrections would remove; None if it is unknown.
     likely : (int, int) or None
-        Numbers of causes that the data does not tell from the one that was found; None if it was given.
+        Range of the numbers of causes that fit as well as the chosen one; None if the number was given.
     scale : ndarray of shape (n,) or None
-        By which findings are scaled; None: by sqrt P(absent).
+        Scale of the findings; None for sqrt P(absent).
     """
 
     agreement: np.ndarray | None
@@ -63,55 +62,56 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues of scaled PMI2 with the diagonal that the network says, the largest first, and the largest of its noise."""
+    """Eigenvalues of scaled PMI2 with the diagonal of the network, the largest first, and the largest of its noise."""
 
     values: np.ndarray
     noise: float
 
     @property
     def rank(self) -> int:
-        """Values above the noise."""
+        """Number of values above the noise."""
         return int((self.values > self.noise).sum())
 
 
-def pair_spectrum(source: AbsenceMoments, network: Network, dealt: RowGroups, scale: np.ndarray | None) -> Spectrum:
-    """Spectrum of PMI2 of findings scaled as in `Learner`; its noise is half of the difference of two halves of the rows.
+def compute_pair_spectrum(source: AbsenceMoments, network: Network, folds: Folds, scale: np.ndarray | None) -> Spectrum:
+    """Compute the spectrum of scaled PMI2; its noise is half of the difference of two halves of the rows.
 
-    With a scale for many causes it is that beside their directions, in which halves differ by how often causes are on too.
+    With the scale for many causes, the noise is measured outside their directions, where halves also differ by the frequency of
+    causes.
     """
-    logs, many = source.logs(dealt.all), scale is not None
+    logs, has_many_causes = source.logs(folds.all), scale is not None
     scale = np.exp(logs.single / 2) if scale is None else scale
-    pairs = scaled_pairs(logs, scale)
-    odds, own = network.priors / (1 - network.priors), -np.expm1(-network.weights) * scale
-    np.fill_diagonal(pairs, odds @ own**2)
-    known = np.linalg.qr(own.T)[0] if many else np.zeros((len(scale), 0))
-    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], noise_beside(source, scale, dealt, known))
+    pairs = scale_pairs(logs, scale)
+    odds, scaled_strengths = network.priors / (1 - network.priors), -np.expm1(-network.weights) * scale
+    np.fill_diagonal(pairs, odds @ scaled_strengths**2)
+    directions = np.linalg.qr(scaled_strengths.T)[0] if has_many_causes else np.zeros((len(scale), 0))
+    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], compute_noise(source, scale, folds, directions))
 
 
-def most_causes(source: AbsenceMoments, dealt: RowGroups) -> int:
-    """Causes worth trying, by the singular values of half of the findings against the other half.
+def bound_causes(source: AbsenceMoments, folds: Folds) -> int:
+    """Return the largest number of causes worth trying, from singular values of half of the findings against the other half.
 
-    Those above half of the largest of their noise, and two more: a few too many cost time, one too few is lost.
+    It counts those above half the noise level, plus two spare: too many cost time, too few lose a cause.
     """
-    logs = source.logs(dealt.all)
+    logs = source.logs(folds.all)
     scale = np.exp(logs.single / 2)
-    pairs = scaled_pairs(logs, scale)
-    found = 0
-    for order in (np.random.default_rng(dealt.seed + i).permutation(source.n_features) for i in range(_SPLITS)):
+    pairs = scale_pairs(logs, scale)
+    n_causes = 0
+    for order in (np.random.default_rng(folds.seed + i).permutation(source.n_features) for i in range(_N_SPLITS)):
         first, second = np.array_split(order, 2)
         values = np.linalg.svd(pairs[np.ix_(first, second)], compute_uv=False)
-        found = max(found, int((values > _noise(source, scale, dealt, first, second) / 2).sum()))
-    return max(1, min(found + 2, source.n_features // 3, MOST_SOLVED))
+        n_causes = max(n_causes, int((values > _block_noise(source, scale, folds, first, second) / 2).sum()))
+    return max(1, min(n_causes + 2, source.n_features // 3, MAX_SOLVED))
 
 
-def _noise(source: AbsenceMoments, scale: np.ndarray, dealt: RowGroups, rows: Any, columns: Any) -> float:
-    """Spectral norm of a block of half of the difference of two halves of the rows; 0 for exact moments."""
-    one, other = (scaled_pairs(source.logs(half), scale) for half in dealt.splits[0])
-    return largest(((one - other) / 2)[rows][:, columns])
+def _block_noise(source: AbsenceMoments, scale: np.ndarray, folds: Folds, rows: Any, columns: Any) -> float:
+    """Compute the noise of a block: the spectral norm of half of the difference of two halves; 0 for exact moments."""
+    first_half, second_half = (scale_pairs(source.logs(half), scale) for half in folds.splits[0])
+    return largest(((first_half - second_half) / 2)[rows][:, columns])
 
 
-class InRounds:
-    """The recovery of `latentia.noisyor._recovery`, from triples that are counted once for all selections of groups.
+class IterativeRecovery:
+    """Recovery in rounds (`latentia.noisyor._recovery`), from triples counted once for all selections of groups.
 
     Parameters
     ----------
@@ -119,16 +119,16 @@ class InRounds:
     findings : ndarray of int
         Findings whose triples are counted.
     partitions : sequence of Partition
-        Of these findings; what each splits is learned from alone, for `agreement`.
+        Partitions of these findings; the network of each one alone gives `agreement`.
     n_components : int or None
-        None: the number, up to ``most``, whose networks of halves of the rows predict pairs of the other halves best.
-    most : int
+        Number of causes; None chooses the one, up to ``max_components``, whose networks of halves of the rows predict pairs
+        of the other halves best.
+    max_components : int
     selections : sequence of tuple
-        Groups of rows that will be asked for, all of them first; the triples of others are counted when they are.
-    dealt : RowGroups
+        Groups of rows to prepare, all rows first. Triples of other groups are counted on demand.
+    folds : Folds
     rounds : dict
-        prior, corrections and max_weight.
-
+        Options of each round: prior, corrections and max_weight.
     """
 
     scale: np.ndarray | None = None
@@ -139,128 +139,108 @@ class InRounds:
         findings: np.ndarray,
         partitions: Sequence[Partition],
         n_components: int | None,
-        most: int,
+        max_components: int,
         selections: Sequence[Groups],
-        dealt: RowGroups,
+        folds: Folds,
         rounds: dict[str, Any],
         progress: bool = False,
     ) -> None:
         logs = source.logs(selections[0])
-        pairs = scaled_pairs(logs, np.exp(logs.single / 2))
+        pairs = scale_pairs(logs, np.exp(logs.single / 2))
         if n_components is None:
-            most = directions_of_pairs(pairs, most)
-        basis = np.zeros((source.n_features, n_components or most))
-        basis[findings] = basis_of_pairs(pairs, n_components or most)[findings]
-        halves = [] if n_components else [half for pair in dealt.splits for half in pair]
-        asked = [*selections, *(half for half in halves if half not in selections)]
-        found, split = moments_in_basis(source, basis, partitions, asked, progress)
+            max_components = count_pair_directions(pairs, max_components)
+        basis = np.zeros((source.n_features, n_components or max_components))
+        basis[findings] = compute_pair_basis(pairs, n_components or max_components)[findings]
+        halves = [] if n_components else [half for pair in folds.splits for half in pair]
+        all_selections = [*selections, *(half for half in halves if half not in selections)]
+        by_rows, by_partition = compute_moments(source, basis, partitions, all_selections, progress)
         self.likely = None
         if n_components is None:
-            by_groups = dict(zip(asked, found, strict=True))
-            k, self.likely = _best_number(
-                found[0], [[by_groups[h] for h in pair] for pair in dealt.splits], most, rounds
+            by_groups = dict(zip(all_selections, by_rows, strict=True))
+            k, self.likely = _choose_number(
+                by_rows[0], [[by_groups[h] for h in pair] for pair in folds.splits], max_components, rounds
             )
-            found, split = ([moments.first(k) for moments in some] for some in (found, split))
-        self._source, self._moments, self._rounds = source, dict(zip(asked, found, strict=True)), rounds
-        whole = recover(found[0], **rounds)
-        self._everyone, self._whole, self.remaining = selections[0], whole.network, _remaining(whole.rounds)
-        self.agreement = _agreement(self._whole, split, rounds)
+            by_rows, by_partition = ([moments.first(k) for moments in group] for group in (by_rows, by_partition))
+        self._source, self._moments, self._rounds = source, dict(zip(all_selections, by_rows, strict=True)), rounds
+        recovered = recover(by_rows[0], **rounds)
+        self._all_groups = selections[0]
+        self._full_network = recovered.network
+        self.remaining = _extrapolate_remaining(recovered.rounds)
+        self.agreement = _compute_agreement(self._full_network, by_partition, rounds)
 
     def network(self, groups: Groups) -> Network:
-        if groups == self._everyone:
-            return self._whole
-        if groups not in self._moments:  # then triples are counted once more
-            basis = self._moments[self._everyone].basis
-            self._moments[groups] = moments_in_basis(self._source, basis, [], [self._everyone, groups])[0][1]
+        if groups == self._all_groups:
+            return self._full_network
+        if groups not in self._moments:  # counts triples once more
+            basis = self._moments[self._all_groups].basis
+            self._moments[groups] = compute_moments(self._source, basis, [], [self._all_groups, groups])[0][1]
         return recover(self._moments[groups], **self._rounds).network
 
 
-def _best_number(
-    whole: Moments, splits: Sequence[Sequence[Moments]], most: int, rounds: dict[str, Any]
+def _choose_number(
+    all_rows: Moments, splits: Sequence[Sequence[Moments]], max_components: int, rounds: dict[str, Any]
 ) -> tuple[int, tuple[int, int]]:
-    """The number of causes whose networks of halves leave least of the pairs of the other halves, and numbers as likely.
+    """Choose the number of causes whose networks of halves leave the smallest residual of pairs of the other halves.
 
-    As likely are those between numbers that are best for some half, or leave at most 2% more than the best one in the median.
+    Also return the range of numbers that are as likely: best for some half, or with a median residual at most 2% larger.
     """
-    # Systematic error would be all there is with fewer corrections.
-    rounds = rounds | {"corrections": max(rounds["corrections"], _LEAST_CORRECTIONS)}
-    # From above, until what is left of the same rows is clearly more.
-    left: dict[int, float] = {}
-    for k in range(most, 0, -1):
-        left[k] = _left(whole.first(k), whole, rounds, 2)
-        least = min(left.values())
-        if len(left) > _TRIED and min(list(left.values())[-_TRIED:]) > _FAR * least:
+    # With fewer corrections systematic error would hide the differences.
+    rounds = rounds | {"corrections": max(rounds["corrections"], _MIN_CORRECTIONS)}
+    # Try fewer and fewer causes until the residual of the same rows is clearly larger.
+    residuals: dict[int, float] = {}
+    for k in range(max_components, 0, -1):
+        residuals[k] = _residual_norm(all_rows.first(k), all_rows, rounds, 2)
+        smallest = min(residuals.values())
+        if len(residuals) > _MIN_TRIALS and min(list(residuals.values())[-_MIN_TRIALS:]) > _STOP_RATIO * smallest:
             break
-    compared = sorted(k for k in left if left[k] <= _CLOSE * least)
-    # Of the other half.
-    pairs = [(one, other) for first, second in splits for one, other in ((first, second), (second, first))]
-    ahead = np.array([[_left(one.first(k), other, rounds, "fro") ** 2 for k in compared] for one, other in pairs])
-    middle = np.median(ahead, axis=0)
-    best = compared[int(middle.argmin())]
-    likely = {best, *(compared[i] for i in ahead.argmin(axis=1))}
-    likely |= {k for k, own in zip(compared, middle, strict=True) if own <= _AS_GOOD * middle.min()}
+    compared = sorted(k for k in residuals if residuals[k] <= _COMPARED_RATIO * smallest)
+    # Compare residuals of the other half.
+    pairs = [(train, test) for first, second in splits for train, test in ((first, second), (second, first))]
+    held_out = np.array(
+        [[_residual_norm(train.first(k), test, rounds, "fro") ** 2 for k in compared] for train, test in pairs]
+    )
+    medians = np.median(held_out, axis=0)
+    best = compared[int(medians.argmin())]
+    likely = {best, *(compared[i] for i in held_out.argmin(axis=1))}
+    likely |= {k for k, value in zip(compared, medians, strict=True) if value <= _EQUIVALENT_RATIO * medians.min()}
     return best, (min(likely), max(likely))
 
 
-def _left(moments: Moments, target: Moments, rounds: dict[str, Any], norm: Any) -> float:
-    """What the network of some moments leaves of the pairs of others; infinite if there is none."""
+def _residual_norm(moments: Moments, target: Moments, rounds: dict[str, Any], norm: Any) -> float:
+    """Return the residual norm of the target's pairs under the network of some moments; infinite if there is no network."""
     try:
-        return float(np.linalg.norm(residual(target, recover(moments, **rounds).network), norm))
+        return float(np.linalg.norm(compute_residual(target, recover(moments, **rounds).network), norm))
     except LatentiaError:  # a core without so many components
         return np.inf
 
 
-def _agreement(network: Network, split: Sequence[Moments], rounds: dict[str, Any]) -> np.ndarray | None:
-    """Mean relative distance of each cause to the nearest one of each partition."""
+def _compute_agreement(network: Network, by_partition: Sequence[Moments], rounds: dict[str, Any]) -> np.ndarray | None:
+    """Compute the mean relative distance of each cause to the nearest one of each partition."""
     distances = []
-    for moments in split:
+    for moments in by_partition:
         try:
-            alone = recover(moments, **rounds).network
+            network_of_partition = recover(moments, **rounds).network
         except LatentiaError:
             continue
-        distances.append(relative_distances(network.weights, alone.weights).min(axis=1))
+        distances.append(relative_distances(network.weights, network_of_partition.weights).min(axis=1))
     return np.mean(distances, axis=0) if distances else None
 
 
-def _remaining(rounds: Sequence[Network]) -> np.ndarray | None:
-    """What is left when the changes of the last rounds go on as a geometric series, relative to the weights, (K,)."""
+def _extrapolate_remaining(rounds: Sequence[Network]) -> np.ndarray | None:
+    """Extrapolate the changes of the last rounds as a geometric series: remaining error relative to the weights, (K,)."""
     if len(rounds) < 2:
         return None
     last = relative_distances(rounds[-1].weights, rounds[-2].weights)
     before = last.argmin(axis=1)
     change = last.min(axis=1)
-    ratio = np.full(len(change), _UNKNOWN_RATIO)
+    ratio = np.full(len(change), _DEFAULT_RATIO)
     if len(rounds) > 2:
         earlier = relative_distances(rounds[-2].weights, rounds[-3].weights).min(axis=1)[before]
-        ratio = np.clip(change / np.maximum(earlier, _TINY), 0, _MOST_RATIO)
+        ratio = np.clip(change / np.maximum(earlier, _TINY), 0, _MAX_RATIO)
     return change * ratio / (1 - ratio)
 
 
-class Printed:
-    """Algorithm 1; triples are counted anew for every selection of groups."""
-
-    agreement: np.ndarray | None = None
-    remaining: np.ndarray | None = None
-    scale: np.ndarray | None = None
-
-    def __init__(
-        self,
-        source: AbsenceMoments,
-        partition: Partition,
-        n_components: int,
-        likely: tuple[int, int] | None = None,
-        progress: bool = False,
-        **options: Any,
-    ) -> None:
-        self.likely = likely
-        self._source, self._partition, self._k = source, partition, n_components
-        self._options = options | {"progress": progress}
-
-    def network(self, groups: Groups) -> Network:
-        return recover_as_printed(self._source, groups, self._partition, self._k, **self._options)
-
-
-def relative_distances(weights: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """|W_k - W'_l|_2 / |W_k|_2 for all pairs of rows."""
+def relative_distances(weights: np.ndarray, other_weights: np.ndarray) -> np.ndarray:
+    """Return |W_k - W'_l|_2 / |W_k|_2 for all pairs of rows."""
     lengths = np.linalg.norm(weights, axis=1, keepdims=True)
-    return cdist(weights, others) / np.maximum(lengths, _TINY)
+    return cdist(weights, other_weights) / np.maximum(lengths, _TINY)

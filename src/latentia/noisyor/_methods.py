@@ -1,4 +1,4 @@
-"""What every fitted network can be asked for: causes of a row, explanations, draws, names, a graph."""
+"""Methods of fitted networks: causes of a row, explanations, draws, names, a graph."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
-from .._base import Estimator, check_size, fitted
 from .._parameters import Number, check_parameter, seed_of
-from .._stages import Fitted
 from .._validation import weighted_mean
-from ..evidence import Drawn
+from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
+from ..fitting.base import Estimator, check_size, fitted
+from ..fitting.stages import Fitted
 from ..likelihood import noisy_or_rows
 from ..passes import Blocks, sample_rows
 from ._bif import write_bif
-from ._findings import rows_with_gaps
+from ._findings import split_gaps
 from .baskets import is_baskets
 from .inference import SAMPLING, Network, Posteriors, attributions, posteriors, questions
 from .inference.questions import Question
 
-_MOST_DRAWN = 1000  # findings, of so many of which rows are drawn
-
-_NAMING, _LEAST_NAMING = 2, 0.1  # findings that name a cause, and their least strength
-_LEAST_FREQUENCY = 1e-9
-_NETWORKS: WeakKeyDictionary[Any, tuple[Any, Network]] = WeakKeyDictionary()
+_MAX_DRAWN = 1000  # findings up to which simulated rows are compared with real ones
+_N_NAMING, _MIN_NAMING_STRENGTH = 2, 0.1  # findings that name a cause, and their smallest strength
+_MIN_FREQUENCY = 1e-9  # smallest frequency of a finding, in divisions
+_CACHED_NETWORKS: WeakKeyDictionary[Any, tuple[Any, Network]] = WeakKeyDictionary()
 
 
 class Edge(NamedTuple):
-    """A cause, a finding, the probability that the cause switches the finding on, and -log of its complement."""
+    """An edge: cause, finding, the probability that the cause switches the finding on, and -log of its complement."""
 
     cause: str
     finding: str
@@ -53,12 +52,12 @@ class Diagnosis:
     probabilities : ndarray of shape (m,)
         Posterior of each cause.
     error : float
-        Accuracy of the probabilities: rounding if ``exact``, otherwise a standard error, or what is as likely as is left out.
+        Accuracy of the probabilities: rounding if ``exact``, otherwise a standard error, or the share of unlisted
+        configurations.
     exact : bool
-        Whether they come from a sum over all that may be, not from sampling or from likely configurations alone.
+        Whether they are sums over all configurations, not samples or sums over likely configurations alone.
     attribution : ndarray of shape (m, n)
-        How much each finding speaks for each cause, in nats: by how much the logarithm of the odds would fall if
-        it were not known whether the finding is present.
+        How much each finding speaks for each cause, in nats: the fall of the log odds if the finding were unknown.
     log_likelihood : float
         log P(row) in nats.
     """
@@ -71,7 +70,7 @@ class Diagnosis:
 
 
 class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
-    """What every fitted network can be asked for: causes of a row, explanations, draws, names, a graph."""
+    """Methods of fitted networks: causes of a row, explanations, draws, names, a graph."""
 
     weights_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
     strengths_: Annotated[np.ndarray, of.shares("K V")]
@@ -115,19 +114,19 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
 
     @fitted
     def posterior(self, X: Any) -> Posteriors:
-        """Return the posterior of every cause for every row, how it was found, and how accurate it is.
+        """Return the posterior of every cause for every row, with its method and accuracy.
 
-        Up to 14 causes all 2^m configurations are summed. With more, rows with at most 14 findings present, and 16 where
-        memory allows, are summed over subsets of these, and others are sampled until the standard error is near 0.01. With
-        more than 60 causes subsets of some 8 findings are summed over, and rows with more findings have sums over their
-        likely configurations; only those are sampled that have more than can be listed. A row takes less than 1 ms of up
-        to 14 causes and 5 to 30 ms of 15 to 60, which a warning says before it takes minutes.
+        Up to 14 causes the sum is over all 2^m configurations. With more, rows with at most 14 present findings (16 if memory
+        allows) have sums over subsets of these, and other rows are sampled until the standard error is near 0.01. With more
+        than 60 causes, sums run over subsets of up to some 8 findings, and over likely configurations for rows with more;
+        rows with too many likely configurations are sampled. A row takes less than 1 ms with up to 14 causes, and 5 to 30 ms
+        with 15 to 60; a warning comes before this takes minutes.
 
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n)
-            1 present, 0 absent. NaN where it is not known, which is not the same as absent. Or lists of items, if these have
-            names; items that the model does not know are left out.
+            1 present, 0 absent, NaN unknown, which is not the same as absent. Or lists of items, if findings have names; items
+            that the model does not know are ignored.
 
         Returns
         -------
@@ -144,7 +143,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         Parameters
         ----------
         x : array-like of shape (n,) or (1, n), or a basket
-            As a row of `posterior`; or the names of the items in it.
+            A row as in `posterior`, or the names of its items.
 
         Returns
         -------
@@ -155,18 +154,18 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         table = sparse.issparse(x) or hasattr(x, "columns") or isinstance(x, Blocks) or is_baskets(x)
         present, observed = self._findings(x if table else np.atleast_2d(np.asarray(x)))
         if len(present) != 1:
-            raise LatentiaError(f"x has {len(present)} rows: one row is explained at a time.")
+            raise LatentiaError(f"x has {len(present)} rows; expected one row.")
         options: dict[str, Any] = {"random_state": self._seed, "n_jobs": self.n_jobs}
-        found = posteriors(self._network, present, observed, **options)
+        posterior = posteriors(self._network, present, observed, **options)
         attribution = attributions(self._network, present[0], None if observed is None else observed[0], **options)
-        exact, log_likelihood = bool(found.method[0] < SAMPLING), float(found.log_likelihood[0])
-        return Diagnosis(found.probabilities[0], float(found.error[0]), exact, attribution, log_likelihood)
+        exact, log_likelihood = bool(posterior.method[0] < SAMPLING), float(posterior.log_likelihood[0])
+        return Diagnosis(posterior.probabilities[0], float(posterior.error[0]), exact, attribution, log_likelihood)
 
     @fitted
     def ask(self, x: Any, n: int = 5) -> list[Question]:
-        """List the findings to ask for next, those first whose answers are expected to say most of the causes.
+        """List the findings to ask for next, those first whose answers are expected to tell most about the causes.
 
-        Each is weighed alone. To ask several in turn, ask for the first, put its answer into ``x``, and call again.
+        Each finding is judged alone. To ask several in turn, ask for the first, put its answer into ``x``, and call again.
 
         Parameters
         ----------
@@ -189,15 +188,15 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         present, observed = self._findings(x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x)))
         if len(present) != 1 or observed is None:
             raise LatentiaError(
-                "x needs to be one row with NaN for the findings that were not asked for; this one "
-                + ("has none." if len(present) == 1 else f"has {len(present)} rows.")
+                "Expected one row with NaN for the findings that are still unknown; x "
+                + ("has no NaN." if len(present) == 1 else f"has {len(present)} rows.")
             )
         network, names = self._network, self._finding_names()
-        found = posteriors(network, present, observed, random_state=self._seed, n_jobs=self.n_jobs)
-        chances, gains = questions(network, found.probabilities[0])
-        open_ones = np.flatnonzero(~observed[0])
-        order = open_ones[np.argsort(-gains[open_ones], kind="stable")][:n]
-        return [Question(names[i], int(i), float(chances[i]), float(gains[i])) for i in order]
+        posterior = posteriors(network, present, observed, random_state=self._seed, n_jobs=self.n_jobs)
+        probabilities, gains = questions(network, posterior.probabilities[0])
+        unasked = np.flatnonzero(~observed[0])
+        order = unasked[np.argsort(-gains[unasked], kind="stable")][:n]
+        return [Question(names[i], int(i), float(probabilities[i]), float(gains[i])) for i in order]
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the mean log-likelihood of a row in nats, a lower bound where rows are sampled; higher is better.
@@ -218,7 +217,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
 
     @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows of the network, bool (n_samples, n), and the causes that are on in them, bool (n_samples, m).
+        """Draw rows from the network, bool (n_samples, n), and the causes that are on in them, bool (n_samples, m).
 
         Parameters
         ----------
@@ -237,13 +236,13 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         n_samples, rng = check_size(n_samples, "n_samples"), np.random.default_rng(seed_of(random_state))
         return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_samples, rng)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         (rows,) = sample_rows(fitted.rows)
-        if rows.shape[1] > _MOST_DRAWN:
+        if rows.shape[1] > _MAX_DRAWN:
             return None
         real = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-        drawn = np.asarray(self.sample(len(real), rng)[0], dtype=np.float64)
-        return Drawn(real, np.where(np.isnan(real), np.nan, drawn), self.column_names or ())
+        simulated = np.asarray(self.sample(len(real), rng)[0], dtype=np.float64)
+        return RealAndSimulated(real, np.where(np.isnan(real), np.nan, simulated), self.column_names or ())
 
     @property
     def cause_names_(self) -> list[str]:
@@ -257,35 +256,35 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
 
     @fitted
     def name_causes(self, names: Mapping[int, str] | Sequence[str]) -> Self:
-        """Give causes names, which `graph`, `write_bif`, reports and saved models then use.
+        """Name causes; `graph`, `write_bif`, reports and saved models then use the names.
 
         Parameters
         ----------
         names : dict of int to str, or sequence of m str
-            Names for all causes (a sequence), or for some (a dict from number to name).
+            Names of all causes (a sequence), or of some (a dict from number to name).
 
         Returns
         -------
         self
         """
         m = len(self.priors_)
-        named = isinstance(names, Mapping)
-        given = dict(names.items() if named else enumerate(names))  # type: ignore[union-attr]
-        if not named and len(given) != m:
+        is_mapping = isinstance(names, Mapping)
+        new_names = dict(names.items() if is_mapping else enumerate(names))  # type: ignore[union-attr]
+        if not is_mapping and len(new_names) != m:
             raise LatentiaError(
-                f"{len(given)} names for {m} causes: give one for each, or a dictionary with the numbers of some."
+                f"names has {len(new_names)} names; expected {m}, one for each cause, or a dictionary from number to name."
             )
-        for k, name in given.items():
+        for k, name in new_names.items():
             if not isinstance(k, int | np.integer) or not 0 <= k < m:
-                raise LatentiaError(f"names has a cause {k!r}: there are {m}, numbered from 0.")
+                raise LatentiaError(f"names has a cause {k!r}; expected numbers from 0 to {m - 1}.")
             if not isinstance(name, str) or not name.strip():
-                raise LatentiaError(f"The name of cause {k} is {name!r}: a text is needed.")
-        given = self._given_names | {int(k): name for k, name in given.items()}
-        called = [given.get(k, name) for k, name in enumerate(self._default_names())]
-        twice = [name for name in called if called.count(name) > 1]
-        if twice:
-            raise LatentiaError(f"Two causes are called {twice[0]!r}: names must differ.")
-        self._given_names = given
+                raise LatentiaError(f"The name of cause {k} is {name!r}; expected a text.")
+        new_names = self._given_names | {int(k): name for k, name in new_names.items()}
+        all_names = [new_names.get(k, name) for k, name in enumerate(self._default_names())]
+        duplicates = [name for name in all_names if all_names.count(name) > 1]
+        if duplicates:
+            raise LatentiaError(f"Two causes are called {duplicates[0]!r}. Give different names.")
+        self._given_names = new_names
         return self
 
     @fitted
@@ -295,7 +294,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         Parameters
         ----------
         threshold : float, default=0.05
-            Least strength of an edge.
+            Smallest strength of an edge.
 
         Returns
         -------
@@ -332,30 +331,32 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
 
     @property
     def _network(self) -> Network:
-        """The network, which keeps what inference makes of it, as long as its parameters are the same."""
+        """The network, cached with the tables of inference as long as its parameters are the same."""
         values = self.weights_, self.priors_, self.leak_
-        key, kept = (*map(id, values), *(float(value.sum()) for value in values)), _NETWORKS.get(self)
-        if kept is None or kept[0] != key:
-            kept = _NETWORKS[self] = key, Network(*values)
-        return kept[1]
+        key, cached = (*map(id, values), *(float(value.sum()) for value in values)), _CACHED_NETWORKS.get(self)
+        if cached is None or cached[0] != key:
+            cached = _CACHED_NETWORKS[self] = key, Network(*values)
+        return cached[1]
 
     @property
     def _n_features_out(self) -> int:
         return len(self.priors_)
 
     def _default_names(self) -> list[str]:
-        """The one or two findings of which a cause explains most, weighted by its strengths."""
+        """Name each cause after the one or two findings of which it explains most, weighted by its strengths."""
         m = len(self.priors_)
         if self._column_names is None:
             return [f"cause {k}" for k in range(m)]
         present = 1 - (1 - self.leak_) * np.prod(1 - self.priors_[:, None] * self.strengths_, axis=0)
-        telling = self.strengths_**2 * self.priors_[:, None] / np.maximum(present, _LEAST_FREQUENCY)
+        information = self.strengths_**2 * self.priors_[:, None] / np.maximum(present, _MIN_FREQUENCY)
         names: list[str] = []
-        for k, row in enumerate(telling):
-            first = [i for i in np.argsort(-row, kind="stable")[:_NAMING] if self.strengths_[k, i] >= _LEAST_NAMING]
-            name = " + ".join(str(self._column_names[i]) for i in first) or f"cause {k}"
-            same = sum(other == name or other.startswith(f"{name} (") for other in names)
-            names.append(f"{name} ({same + 1})" if same else name)
+        for k, row in enumerate(information):
+            naming = [
+                i for i in np.argsort(-row, kind="stable")[:_N_NAMING] if self.strengths_[k, i] >= _MIN_NAMING_STRENGTH
+            ]
+            name = " + ".join(str(self._column_names[i]) for i in naming) or f"cause {k}"
+            n_same = sum(earlier == name or earlier.startswith(f"{name} (") for earlier in names)
+            names.append(f"{name} ({n_same + 1})" if n_same else name)
         return names
 
     def _finding_names(self) -> list[str]:
@@ -363,16 +364,18 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         return [f"finding {i}" for i in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 
     def _findings(self, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
-        """Which findings are present, and which are known (None: all), both bool (n_rows, n)."""
+        """Return which findings are present, and which are known (None for all), both bool (n_rows, n)."""
         names = X.names if isinstance(X, Blocks) else None
         if names is not None and self._column_names is not None and list(names) != list(self._column_names):
-            raise LatentiaError("The blocks have other columns, or in another order, than those that fit was given.")
-        tables = [rows_with_gaps(block[0], block.rows, self._column_names) for block in self._read(X, reset=False)]
-        present = np.vstack([own for own, _ in tables])
+            raise LatentiaError("The columns of the blocks differ from those of the fit, or have another order.")
+        tables = [split_gaps(block[0], block.rows, self._column_names) for block in self._read(X, reset=False)]
+        present = np.vstack([present_rows for present_rows, _ in tables])
         if all(missing is None for _, missing in tables):
             return present, None
-        known = [np.ones(own.shape, bool) if missing is None else ~missing for own, missing in tables]
-        return present, np.vstack(known)
+        observed = [
+            np.ones(present_rows.shape, bool) if missing is None else ~missing for present_rows, missing in tables
+        ]
+        return present, np.vstack(observed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,7 @@
-"""Symmetric d x d x d tensors that are too large to be held whole: rows of pairs, in place.
+"""Packed symmetric d x d x d tensors, for sizes at which a full array is too large.
 
-A tensor is kept as a d x P matrix, P = d (d + 1) / 2, one column a pair i <= j of its last two modes. Sums of products and
-changes of coordinates are matrix products in this form, and need no array of d^3 numbers.
+A tensor is stored as a d x P matrix, P = d (d + 1) / 2, with a column for each pair i <= j of its last two modes. Sums of
+products and changes of coordinates are matrix products in this form, and need no array of d^3 numbers.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from numba import njit
 
 from ..tensor.operators import pair_products, pieces
 
-_TILE = 16
+_TILE = 16  # side of the blocks that stay in the cache
 
 
-def packed_pairs(matrix: np.ndarray) -> np.ndarray:
-    """Mean of a square matrix and its transpose, packed: shape (P,)."""
+def pack_pairs(matrix: np.ndarray) -> np.ndarray:
+    """Return the mean of a square matrix and its transpose, packed: shape (P,)."""
     i, j = np.triu_indices(len(matrix))
     return (matrix[i, j] + matrix[j, i]) / 2
 
 
-def products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Sum over rows of l (x) r (x) r, packed, for left and right of shape (n, d): (d, P), not symmetric yet."""
-    d = right.shape[1]
-    found = np.empty((d, d * (d + 1) // 2), right.dtype)
-    for some, first, last in pieces(d):
-        np.matmul(left.T, pair_products(right, some.start, some.stop), out=found[:, first:last])
-    return found
+def sum_products(first_factor: np.ndarray, second_factor: np.ndarray) -> np.ndarray:
+    """Sum l (x) r (x) r over the rows l, r of two factors of shape (n, d); packed, (d, P), not symmetric yet."""
+    d = second_factor.shape[1]
+    sums = np.empty((d, d * (d + 1) // 2), second_factor.dtype)
+    for columns, first, last in pieces(d):
+        np.matmul(first_factor.T, pair_products(second_factor, columns.start, columns.stop), out=sums[:, first:last])
+    return sums
 
 
 def symmetrise(packed: np.ndarray) -> np.ndarray:
-    """Mean over all orders of the modes, in place; returns it."""
-    _symmetrise(packed, _starts(len(packed)))
+    """Replace a tensor by its mean over all orders of the modes, in place; return it."""
+    _symmetrise(packed, _pair_starts(len(packed)))
     return packed
 
 
 def transform(packed: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """T(M, M, M) for a square matrix M, in place; returns it."""
+    """Replace T by T(M, M, M) for a square matrix M, in place; return it."""
     d = len(packed)
     upper, full = np.triu_indices(d), np.empty((d, d), packed.dtype)
     for row in packed:
@@ -48,8 +48,8 @@ def transform(packed: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return packed
 
 
-def _starts(d: int) -> np.ndarray:
-    """Place of the pair (i, j), less j, for every i."""
+def _pair_starts(d: int) -> np.ndarray:
+    """Return the column of the pair (i, j), less j, for every i."""
     i = np.arange(d)
     return i * d - i * (i + 1) // 2
 
@@ -63,6 +63,6 @@ def _symmetrise(packed: np.ndarray, starts: np.ndarray) -> None:
                 for i in range(a, min(a + _TILE, d)):
                     for j in range(max(b, i), min(b + _TILE, d)):
                         for k in range(max(c, j), min(c + _TILE, d)):
-                            one, two, three = starts[j] + k, starts[i] + k, starts[i] + j
-                            mean = (packed[i, one] + packed[j, two] + packed[k, three]) / 3
-                            packed[i, one] = packed[j, two] = packed[k, three] = mean
+                            jk, ik, ij = starts[j] + k, starts[i] + k, starts[i] + j
+                            mean = (packed[i, jk] + packed[j, ik] + packed[k, ij]) / 3
+                            packed[i, jk] = packed[j, ik] = packed[k, ij] = mean

@@ -1,43 +1,43 @@
 """Rows in blocks, and one pass over them."""
 
 from .accumulate import accumulate
-from .blocks import Block, Blocks, MappedBlocks, RowGroups, TableBlocks, made_by, row_groups
+from .blocks import Block, Blocks, Folds, MappedBlocks, TableBlocks, constructors, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState, checkpointing
 from .cluster import on_cluster
 from .dask import from_collections
-from .dealing import (
+from .folding import InPlaceStatistic, Statistic
+from .folds import (
+    assign_folds,
+    assign_folds_by_content,
+    assign_sequence_folds,
+    assign_sequence_folds_by_content,
     content_keys,
-    deal,
-    deal_by_content,
-    deal_sequences,
-    deal_sequences_by_content,
-    deal_together,
+    join_copies,
     sample_rows,
 )
-from .folding import InPlaceStatistic, Statistic
 from .plans import Plan, follow
 
 __all__ = [
     "Block",
     "Blocks",
     "Checkpoint",
+    "Folds",
     "InPlaceStatistic",
     "MappedBlocks",
     "PassState",
     "Plan",
-    "RowGroups",
     "Statistic",
     "TableBlocks",
     "accumulate",
+    "assign_folds",
+    "assign_folds_by_content",
+    "assign_sequence_folds",
+    "assign_sequence_folds_by_content",
     "checkpointing",
     "content_keys",
-    "deal",
-    "deal_by_content",
-    "deal_sequences",
-    "deal_sequences_by_content",
-    "deal_together",
     "follow",
+    "join_copies",
     "on_cluster",
     "read_cache",
     "row_groups",
@@ -45,4 +45,4 @@ __all__ = [
     "write_cache",
 ]
 
-made_by["from_dask"] = from_collections
+constructors["from_dask"] = from_collections

@@ -1,8 +1,9 @@
-"""Digests: what a checkpoint knows data, parameters and statistics by.
+"""Digests of data, parameters and statistics, by which a checkpoint recognises them.
 
-Equal digests must mean equal answers. So functions and classes of the user are told by their code with its constants,
-defaults, and what they close over, find in their module, and name of modules of the user; those of installed libraries by
-their names, beside which a checkpoint keeps the versions. What cannot be told from another one of its kind is refused.
+Equal digests must mean equal answers. So the digest of a user's function or class covers its code with constants and defaults,
+the variables that it closes over, and the globals and the user's modules that it refers to. Functions and classes of installed
+libraries are identified by their names; the checkpoint keeps the libraries' versions. Objects without a distinguishing
+content, such as open files, are refused.
 """
 
 from __future__ import annotations
@@ -24,54 +25,54 @@ from ..exceptions import LatentiaError
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, list, tuple, dict})
 _SLOTS = types.GetSetDescriptorType, types.MemberDescriptorType
-_NO_BODY = frozenset({  # what does nothing, or is put into classes when somebody looks at them
+_IGNORED_ATTRIBUTES = frozenset({  # attributes that do nothing, or that Python adds to classes later
     "__abstractmethods__", "__annotate_func__", "__annotations__", "__annotations_cache__", "__dataclass_fields__",
     "__dataclass_params__", "__dict__", "__doc__", "__firstlineno__", "__static_attributes__", "__weakref__", "_abc_impl",
 })  # fmt: skip
 
 
 def digest(value: Any) -> str:
-    """Digest of data, parameters, functions, statistics, and tuples, lists and dicts of them.
+    """Return the digest of data, parameters, functions, statistics, and tuples, lists and dicts of them.
 
     Raises
     ------
     LatentiaError
-        If something in it cannot be told from another one: an open file, a lock, a generator.
+        If it holds an object whose content cannot be compared: an open file, a lock, a generator.
     """
     try:
         return str(_Digest().hash(value))
     except LatentiaError:
         raise
-    except Exception as error:  # whatever objects raise that cannot be pickled
+    except Exception as error:  # objects that cannot be pickled raise anything
         kind = type(value).__name__
         raise LatentiaError(
-            f"A {kind} holds what a checkpoint cannot tell from something else ({str(error)[:200]}). Take it out, or fit "
-            "without a checkpoint."
+            f"A {kind} holds an object that a checkpoint cannot compare ({str(error)[:200]}). Take it out, or fit without a "
+            "checkpoint."
         ) from error
 
 
 class _Digest(NumpyHasher):
-    """Hashes values, with functions and classes by what they do."""
+    """Hasher of values in which functions and classes count by what they do."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._known: dict[int, tuple[int, Any]] = {}  # functions and classes, which may refer to each other
+        self._visited: dict[int, tuple[int, Any]] = {}  # functions and classes, which may refer to each other
 
     def save(self, obj: Any) -> None:
         if type(obj) in _PLAIN:
             super().save(obj)
         elif isinstance(obj, (types.FunctionType, type)) and not _is_named(obj):
-            if id(obj) in self._known:
-                super().save(("again", self._known[id(obj)][0]))
+            if id(obj) in self._visited:
+                super().save(("again", self._visited[id(obj)][0]))
                 return
-            self._known[id(obj)] = len(self._known), obj
-            super().save(_function(obj) if isinstance(obj, types.FunctionType) else _class(obj))
+            self._visited[id(obj)] = len(self._visited), obj
+            super().save(_describe_function(obj) if isinstance(obj, types.FunctionType) else _describe_class(obj))
         else:
-            super().save(_told(obj))
+            super().save(_represent_content(obj))
 
 
-def _told(value: Any) -> Any:
-    """What is hashed in the place of a value."""
+def _represent_content(value: Any) -> Any:
+    """Return the content to be hashed in place of a value."""
     if isinstance(value, (types.FunctionType, type)):
         return ("name", value.__module__, value.__qualname__)
     if hasattr(value, "fingerprint"):
@@ -80,10 +81,10 @@ def _told(value: Any) -> Any:
         table = value.tocsr()
         return ("table", table.shape, table.indptr, table.indices, table.data)
     if isinstance(value, np.ndarray):
-        mapped = _file_of(value)
+        mapped = _locate_in_cache(value)
         return value if mapped is None else mapped
     if isinstance(value, (set, frozenset)):
-        return (type(value).__name__, sorted(digest(one) for one in value))
+        return (type(value).__name__, sorted(digest(item) for item in value))
     if isinstance(value, types.MethodType):
         return ("method", value.__func__, value.__self__)
     if isinstance(value, functools.partial):
@@ -91,11 +92,11 @@ def _told(value: Any) -> Any:
     if isinstance(getattr(value, "py_func", None), types.FunctionType):  # compiled
         return ("compiled", value.py_func)
     if isinstance(value, types.CodeType):
-        return _code(value)
+        return _describe_code(value)
     if isinstance(value, types.MappingProxyType):
         return dict(value)
     if isinstance(value, types.ModuleType):
-        return ("module", value.__name__, _source_of(value))
+        return ("module", value.__name__, _read_source(value))
     if isinstance(value, (staticmethod, classmethod)):
         return (type(value).__name__, value.__func__)
     if isinstance(value, property):
@@ -106,101 +107,111 @@ def _told(value: Any) -> Any:
 
 
 def _is_named(value: Any) -> bool:
-    """Whether a function or class belongs to a library, and its name says which it is."""
+    """Return True if a function or class belongs to a library, so that its name identifies it."""
     if "<" in value.__qualname__ or not _is_library(value.__module__):
         return False
-    found: Any = sys.modules.get(value.__module__)
+    definition: Any = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is value or isinstance(value, type)
+        definition = getattr(definition, name, None)
+    return definition is value or isinstance(value, type)
 
 
 def _is_library(module: str | None) -> bool:
-    """Whether a module comes with Python, this library, or another one that is installed."""
+    """Return True for a module of Python, of this library, or of an installed one."""
     root = (module or "").partition(".")[0]
     if root in sys.stdlib_module_names or root == "latentia":
         return True
-    if root == "__main__":  # whose file may be that of a notebook's kernel
+    if root == "__main__":  # its file may be that of a notebook's kernel
         return False
     file = getattr(sys.modules.get(root), "__file__", None) or ""
     return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
 
 
-def _function(function: types.FunctionType) -> Any:
-    """A function by its code, its defaults, what it closes over and, outside of libraries, what it names and imports."""
-    codes = list(_codes(function.__code__))
+def _describe_function(function: types.FunctionType) -> Any:
+    """Describe a function by its code, defaults, closure and, outside libraries, the globals and imports that it uses."""
+    codes = list(_iterate_codes(function.__code__))
     names = sorted({name for code in codes for name in code.co_names})
-    held = [_cell(cell) for cell in function.__closure__ or ()]
-    used = {} if _is_library(function.__module__) else _used(function, codes)
+    closure_values = [_read_cell(cell) for cell in function.__closure__ or ()]
+    used_globals = {} if _is_library(function.__module__) else _find_used_globals(function, codes)
     return (
         "function", function.__module__, function.__qualname__, function.__code__, function.__defaults__,
-        function.__kwdefaults__, vars(function), function.__code__.co_freevars, [_known_by(one, names) for one in held],
-        {name: _known_by(value, names) for name, value in used.items()},
+        function.__kwdefaults__, vars(function), function.__code__.co_freevars,
+        [_describe_module(cell, names) for cell in closure_values],
+        {name: _describe_module(value, names) for name, value in used_globals.items()},
     )  # fmt: skip
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code and those of the functions within."""
+def _iterate_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and those of the functions within."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+            yield from _iterate_codes(constant)
 
 
-def _cell(cell: Any) -> Any:
+def _read_cell(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # not yet assigned
         return "empty"
 
 
-def _used(function: types.FunctionType, codes: Sequence[types.CodeType]) -> dict[str, Any]:
-    """The globals that a function looks up, and the modules that it imports, by their names."""
-    found, space = {}, function.__globals__
+def _find_used_globals(function: types.FunctionType, codes: Sequence[types.CodeType]) -> dict[str, Any]:
+    """Return the globals that a function looks up, and the modules that it imports, by their names."""
+    values, namespace = {}, function.__globals__
     for code in codes:
-        steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
-        for i, step in enumerate(steps):
-            if step.opname in {"LOAD_GLOBAL", "LOAD_NAME"} and step.argval in space:
-                found[step.argval] = space[step.argval]
-            elif step.opname == "IMPORT_NAME":
-                level, wanted = (one.argval for one in steps[i - 2 : i])
+        instructions = [current for current in dis.get_instructions(code) if current.opname != "EXTENDED_ARG"]
+        for i, current in enumerate(instructions):
+            if current.opname in {"LOAD_GLOBAL", "LOAD_NAME"} and current.argval in namespace:
+                values[current.argval] = namespace[current.argval]
+            elif current.opname == "IMPORT_NAME":
+                level, fromlist = (instruction.argval for instruction in instructions[i - 2 : i])
                 with contextlib.suppress(ImportError):
-                    found[f"import {step.argval}"] = __import__(step.argval, space, None, wanted or (), level)
-    return found
+                    values[f"import {current.argval}"] = __import__(
+                        current.argval, namespace, None, fromlist or (), level
+                    )
+    return values
 
 
-def _known_by(value: Any, names: Sequence[str], above: tuple[Any, ...] = ()) -> Any:
-    """A module of the user by its source, and those of its attributes that have such names; else the value."""
-    if not isinstance(value, types.ModuleType) or _is_library(value.__name__) or value in above:
+def _describe_module(value: Any, names: Sequence[str], parents: tuple[Any, ...] = ()) -> Any:
+    """Describe a user's module by its source and its attributes of these names; return any other value as it is."""
+    if not isinstance(value, types.ModuleType) or _is_library(value.__name__) or value in parents:
         return value
-    own = vars(value)
-    return (value, {name: _known_by(own[name], names, (*above, value)) for name in names if name in own})
+    attributes = vars(value)
+    return (
+        value,
+        {name: _describe_module(attributes[name], names, (*parents, value)) for name in names if name in attributes},
+    )
 
 
-def _code(code: types.CodeType) -> Any:
-    """Instructions with their constants; those of the functions within are constants too."""
+def _describe_code(code: types.CodeType) -> Any:
+    """Describe a code object by its instructions and constants; functions within are among the constants."""
     return (
         "code", code.co_code, code.co_consts, code.co_names, code.co_varnames, code.co_argcount, code.co_posonlyargcount,
         code.co_kwonlyargcount, code.co_flags, getattr(code, "co_exceptiontable", b""),
     )  # fmt: skip
 
 
-def _class(cls: type) -> Any:
-    """A class by its bases and what its body defines."""
-    body = {name: value for name, value in vars(cls).items() if name not in _NO_BODY and not isinstance(value, _SLOTS)}
+def _describe_class(cls: type) -> Any:
+    """Describe a class by its bases and the content of its body."""
+    body = {
+        name: value
+        for name, value in vars(cls).items()
+        if name not in _IGNORED_ATTRIBUTES and not isinstance(value, _SLOTS)
+    }
     return ("class", cls.__module__, cls.__qualname__, cls.__bases__, body)
 
 
-def _source_of(module: types.ModuleType) -> bytes | None:
-    """The source of a module of the user."""
+def _read_source(module: types.ModuleType) -> bytes | None:
+    """Return the source of a user's module; None for a library."""
     file = getattr(module, "__file__", None)
     if file is None or _is_library(module.__name__):
         return None
     return Path(file).read_bytes()
 
 
-def _file_of(array: np.ndarray) -> tuple[Any, ...] | None:
-    """The place in a binary cache that an array is mapped from, by the checksums of the cache; None for all others."""
+def _locate_in_cache(array: np.ndarray) -> tuple[Any, ...] | None:
+    """Return the place in a binary cache that an array is mapped from, with its checksum; None for other arrays."""
     from .cache import read_header
 
     base: Any = array

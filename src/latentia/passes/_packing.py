@@ -1,4 +1,4 @@
-"""Sums of passes as bytes: arrays, and JSON for what holds them. Nothing in them is executed when they are read.
+"""Sums of passes as bytes: the arrays, and JSON for the structure that holds them. Reading executes no code.
 
 Records are built from plain values without their constructors, and are dataclasses or named tuples of this library.
 """
@@ -14,22 +14,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._archive import checked_csr, own_class
+from .._archive import build_csr, find_class
 from ..exceptions import LatentiaError
 
 _KINDS = "biufc"
 
 
-def packed(value: Any) -> list[Any]:
-    """Bytes: first the JSON, then each array. A LatentiaError where a value is of another kind."""
+def pack(value: Any) -> list[Any]:
+    """Return the bytes of a value: first the JSON, then each array. Raise a LatentiaError for other kinds of values."""
     arrays = _Arrays()
-    tree = _tree(value, arrays)
-    heads = [[array.dtype.str, array.shape, "C" if array.flags.c_contiguous else "F"] for array in arrays.found]
-    return [json.dumps({"tree": tree, "arrays": heads}).encode(), *(_bytes_of(array) for array in arrays.found)]
+    tree = _build_tree(value, arrays)
+    heads = [[array.dtype.str, array.shape, "C" if array.flags.c_contiguous else "F"] for array in arrays.arrays]
+    return [json.dumps({"tree": tree, "arrays": heads}).encode(), *(_view_bytes(array) for array in arrays.arrays)]
 
 
-def unpacked(pieces: Sequence[bytearray]) -> Any:
-    """The value that `packed` made these bytes of."""
+def unpack(pieces: Sequence[bytearray]) -> Any:
+    """Return the value that `pack` turned into these bytes."""
     first = json.loads(pieces[0])
     arrays = []
     for (dtype, shape, order), piece in zip(first["arrays"], pieces[1:], strict=True):
@@ -39,34 +39,36 @@ def unpacked(pieces: Sequence[bytearray]) -> Any:
         arrays.append(
             np.frombuffer(piece, kind).reshape(shape, order=order) if len(piece) else np.empty(shape, kind, order)
         )
-    return _value(first["tree"], arrays)
+    return _read_tree(first["tree"], arrays)
 
 
 class _Arrays:
-    """Arrays in the order in which they were met, each once."""
+    """The distinct arrays of a value, in the order of their first use."""
 
     def __init__(self) -> None:
-        self.found: list[np.ndarray] = []
+        self.arrays: list[np.ndarray] = []
         self._numbers: dict[int, int] = {}
-        self._met: list[np.ndarray] = []  # whose identities stay theirs
+        self._references: list[np.ndarray] = []  # keeps the arrays alive, so that their ids stay unique
 
     def number(self, array: np.ndarray) -> int:
         if array.dtype.kind not in _KINDS:
-            raise LatentiaError(f"Sums are an array of type {array.dtype}, and a checkpoint keeps arrays of numbers.")
+            raise LatentiaError(
+                f"Expected sums that are arrays of numbers for a checkpoint; found an array of dtype {array.dtype}."
+            )
         if id(array) not in self._numbers:
-            self._numbers[id(array)] = len(self.found)
-            self._met.append(array)
+            self._numbers[id(array)] = len(self.arrays)
+            self._references.append(array)
             plain = array.flags.c_contiguous or array.flags.f_contiguous
-            self.found.append(array if plain else np.ascontiguousarray(array))
+            self.arrays.append(array if plain else np.ascontiguousarray(array))
         return self._numbers[id(array)]
 
 
-def _bytes_of(array: np.ndarray) -> Any:
+def _view_bytes(array: np.ndarray) -> Any:
     flat = array.reshape(-1, order="C" if array.flags.c_contiguous else "F")
     return flat.view(np.uint8).data if flat.size else b""
 
 
-def _tree(value: Any, arrays: _Arrays) -> Any:
+def _build_tree(value: Any, arrays: _Arrays) -> Any:
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.generic):
@@ -77,20 +79,20 @@ def _tree(value: Any, arrays: _Arrays) -> Any:
         parts = [arrays.number(part) for part in (value.data, value.indices, value.indptr)]
         return {"csr": parts, "shape": list(value.shape)}
     if type(value) in (list, tuple, set, frozenset):
-        return {type(value).__name__: [_tree(one, arrays) for one in value]}
+        return {type(value).__name__: [_build_tree(item, arrays) for item in value]}
     if type(value) is dict:
-        return {"dict": [[_tree(key, arrays), _tree(one, arrays)] for key, one in value.items()]}
+        return {"dict": [[_build_tree(key, arrays), _build_tree(item, arrays)] for key, item in value.items()]}
     if _is_record(type(value)):
         fields = dict(zip(value._fields, value, strict=True)) if isinstance(value, tuple) else vars(value)  # type: ignore[attr-defined]
-        state = {name: _tree(one, arrays) for name, one in fields.items()}
+        state = {name: _build_tree(item, arrays) for name, item in fields.items()}
         return {"record": f"{type(value).__module__}:{type(value).__qualname__}", "state": state}
     raise LatentiaError(
-        f"Sums are a {type(value).__name__}, and a checkpoint keeps numbers, arrays, texts, and tuples, lists and dicts of "
-        "them."
+        "Expected sums that are numbers, arrays, texts, or tuples, lists and dicts of them for a checkpoint; found a "
+        f"{type(value).__name__}."
     )
 
 
-def _value(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
+def _read_tree(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
     if not isinstance(tree, dict):
         return tree
     (kind, content), *rest = tree.items()
@@ -100,17 +102,17 @@ def _value(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
         return arrays[content][()]
     if kind == "csr":
         data, indices, indptr = (arrays[number] for number in content)
-        return checked_csr(data, indices, indptr, rest[0][1])
+        return build_csr(data, indices, indptr, rest[0][1])
     if kind == "dict":
-        return {_value(key, arrays): _value(one, arrays) for key, one in content}
+        return {_read_tree(key, arrays): _read_tree(item, arrays) for key, item in content}
     if kind == "record":
-        return _record(content, {name: _value(one, arrays) for name, one in rest[0][1].items()})
-    made: Any = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind]
-    return made(_value(one, arrays) for one in content)
+        return _build_record(content, {name: _read_tree(item, arrays) for name, item in rest[0][1].items()})
+    collection: Any = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind]
+    return collection(_read_tree(item, arrays) for item in content)
 
 
-def _record(name: str, state: dict[str, Any]) -> Any:
-    cls: Any = own_class(name)
+def _build_record(name: str, state: dict[str, Any]) -> Any:
+    cls: Any = find_class(name)
     if cls is None or not _is_record(cls):
         raise LatentiaError(f"{name} is no record of this version")
     if issubclass(cls, tuple):
@@ -121,5 +123,5 @@ def _record(name: str, state: dict[str, Any]) -> Any:
 
 
 def _is_record(cls: type) -> bool:
-    own = cls.__module__.partition(".")[0] == "latentia"
-    return own and (dataclasses.is_dataclass(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields")))
+    is_ours = cls.__module__.partition(".")[0] == "latentia"
+    return is_ours and (dataclasses.is_dataclass(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields")))

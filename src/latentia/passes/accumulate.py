@@ -1,4 +1,4 @@
-"""One pass over blocks: statistics are folded here, see `latentia.passes.folding`, or on the workers of a cluster."""
+"""One pass over blocks: statistics are summed here (`latentia.passes.folding`) or on the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from joblib import effective_n_jobs
 
 from .blocks import Blocks
-from .checkpoint import Checkpoint, PassState, kept_pass, single_pass
-from .cluster import Cluster, cluster_of
-from .folding import finished, fold_blocks, folds_of
+from .checkpoint import Checkpoint, PassState, keep_single_pass, open_next_pass
+from .cluster import Cluster, choose_cluster
+from .folding import finish_sums, fold_blocks, make_reducers
 
 
 def accumulate(
@@ -22,7 +22,7 @@ def accumulate(
     checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     progress: bool | str = False,
 ) -> Any:
-    """Fold one or several statistics over the blocks in a single pass.
+    """Sum one or several statistics over the blocks in a single pass.
 
     Parameters
     ----------
@@ -39,32 +39,36 @@ def accumulate(
 
     Returns
     -------
-    The sum, or a list of sums in the order of ``statistics``.
+    The sum, or a list of the sums in the order of ``statistics``.
     """
-    single = not isinstance(statistics, Sequence)
-    several = [statistics] if single else list(statistics)
+    is_single = not isinstance(statistics, Sequence)
+    all_statistics = [statistics] if is_single else list(statistics)
     with contextlib.ExitStack() as stack:
         if isinstance(checkpoint, (str, os.PathLike)):
-            checkpoint = stack.enter_context(single_pass(checkpoint, several, blocks))
+            checkpoint = stack.enter_context(keep_single_pass(checkpoint, all_statistics, blocks))
         elif checkpoint is None:
-            checkpoint = kept_pass(several, blocks)
-        stateful = any(getattr(statistic, "keeps_rows", False) for statistic in several)
-        cluster = None if stateful else cluster_of(blocks)
+            checkpoint = open_next_pass(all_statistics, blocks)
+        stateful = any(getattr(statistic, "keeps_rows", False) for statistic in all_statistics)
+        cluster = None if stateful else choose_cluster(blocks)
         if cluster is None:
-            sums = fold_blocks(blocks, range(len(blocks)), several, effective_n_jobs(n_jobs), checkpoint, progress)
+            sums = fold_blocks(
+                blocks, range(len(blocks)), all_statistics, effective_n_jobs(n_jobs), checkpoint, progress
+            )
         else:
-            sums = _on_cluster(cluster, blocks, several, checkpoint, progress)
-    return sums[0] if single else sums
+            sums = _accumulate_on_cluster(cluster, blocks, all_statistics, checkpoint, progress)
+    return sums[0] if is_single else sums
 
 
-def _on_cluster(
+def _accumulate_on_cluster(
     cluster: Cluster, blocks: Blocks, statistics: list[Any], checkpoint: Checkpoint | None, progress: bool | str
 ) -> list[Any]:
-    """The sums of a pass that workers make; they add to a checkpoint when the pass has ended."""
-    folds, state = folds_of(statistics), checkpoint.load() if checkpoint else None
+    """Return the sums of a pass on the workers; a checkpoint gets them when the pass has ended."""
+    reducers, state = make_reducers(statistics), checkpoint.load() if checkpoint else None
     if state is not None and state.next_block == len(blocks):
-        return finished(folds, state)
+        return finish_sums(reducers, state)
     sums = cluster.fold(blocks, statistics, progress)
     if checkpoint:
-        checkpoint.save(PassState(len(blocks), [fold.whole(s) for fold, s in zip(folds, sums, strict=True)]))
+        checkpoint.save(
+            PassState(len(blocks), [reducer.final_state(s) for reducer, s in zip(reducers, sums, strict=True)])
+        )
     return sums

@@ -1,8 +1,8 @@
 """The binary cache: tables as raw arrays in a folder, read through memory maps.
 
 A folder holds ``header.json`` and, for every table, either ``indptr``, ``indices`` and ``data`` of a CSR matrix or the
-``data`` of a dense one. It is written beside its final place and renamed when complete: a cache that exists is whole. The
-header has a checksum of every file and of itself, and they are compared whenever a cache is opened.
+``data`` of a dense one. It is written beside its final place and renamed when complete, so that an existing cache is complete.
+The header has a checksum of every file and of itself; all are verified whenever a cache is opened.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._scratch import scratch_folder, sweep
 from ..exceptions import LatentiaError, write_parameter
+from ..system.scratch import scratch_folder, sweep
 from .tables import canonical
 
-_VERSION, _PIECE, _TRIES = 2, 1 << 22, 100
+_VERSION, _PIECE_SIZE, _MAX_TRIES = 2, 1 << 22, 100
 _PARTIAL, _REPLACED = ".partial", ".old"
 _HEADER = "header.json"
-_OWN = re.compile(r"header\.json|\d+-(data|indices|indptr)\.bin")
-_TYPES = frozenset(np.dtype(code).name for code in np.typecodes["AllInteger"] + "?efd")
+_CACHE_FILE = re.compile(r"header\.json|\d+-(data|indices|indptr)\.bin")
+_DTYPES = frozenset(np.dtype(code).name for code in np.typecodes["AllInteger"] + "?efd")
 
 
 class CacheWriter:
-    """Append blocks of rows to a cache; a context manager that leaves nothing behind if the block raises.
+    """Writer that appends blocks of rows to a cache: a context manager that leaves nothing behind if the block raises.
 
     Parameters
     ----------
     path : path
-        Folder to make. An older cache there is replaced, and nothing else.
+        Folder to make. An older cache there is replaced; any other folder is an error.
     n_columns : sequence of int
         Columns of every table.
     names : list of str, optional
         Column names of the first table.
     source : dict, optional
-        What the cache was made from, so that a stale one is recognised.
+        Facts about the converted file, by which a stale cache is recognised.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class CacheWriter:
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> CacheWriter:
-        with _writing(self.path):
+        with _explain_write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             folder = scratch_folder(self.path.parent, f".{self.path.name}.", _PARTIAL)
             self._partial = self._stack.enter_context(folder) / "tables"  # beside the lock of the folder
@@ -72,8 +72,8 @@ class CacheWriter:
         """Add the next rows of every table: CSR matrices or arrays, of one type from block to block."""
         for i, (table, entry) in enumerate(zip(tables, self._tables, strict=True)):
             values = table.data if sparse.issparse(table) else table
-            if values.dtype.name not in _TYPES or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-                raise LatentiaError(f"table {i} holds NaN, infinity, or no numbers. Clean it before.", source=self.path)
+            if values.dtype.name not in _DTYPES or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+                raise LatentiaError(f"expected finite numbers in table {i}. Clean it first.", source=self.path)
             if sparse.issparse(table):
                 csr = canonical(table)
                 start = entry["nnz"]
@@ -99,7 +99,7 @@ class CacheWriter:
 
     def _write(self, table: int, name: str, values: np.ndarray) -> None:
         piece = np.ascontiguousarray(values).view(np.uint8).data if values.size else b""
-        with _writing(self.path):
+        with _explain_write_errors(self.path):
             file = self._files.get((table, name))
             if file is None:
                 path = self._partial / f"{table}-{name}.bin"
@@ -108,7 +108,7 @@ class CacheWriter:
         self._checksums[table, name] = zlib.crc32(piece, self._checksums.get((table, name), 0))
 
     def __exit__(self, kind: object, *_: object) -> None:
-        with _writing(self.path), self._stack:
+        with _explain_write_errors(self.path), self._stack:
             if kind is None:
                 for file in self._files.values():
                     file.close()
@@ -120,7 +120,7 @@ class CacheWriter:
 
 
 @contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _explain_write_errors(path: Path) -> Iterator[None]:
     """Turn errors of the file system into messages that name the cache."""
     try:
         yield
@@ -137,17 +137,17 @@ def _digest(text: str) -> str:
 
 
 def sweep_cache(path: Path) -> None:
-    """Remove what killed processes left while they were writing this cache."""
+    """Remove unfinished files of killed processes that were writing this cache."""
     for suffix in (_PARTIAL, _REPLACED):
         sweep(path.parent, f".{path.name}.", suffix)
 
 
 def _publish(complete: Path, target: Path, source: Any) -> None:
-    """Put a complete folder in the place of an older one; another process may be doing the same."""
-    for _ in range(_TRIES):
-        theirs = read_header(target)
-        if source is not None and theirs is not None and theirs["source"] == source:
-            return  # made meanwhile by another process, perhaps in use
+    """Move a complete folder to the place of an older one; another process may be doing the same."""
+    for _ in range(_MAX_TRIES):
+        header = read_header(target)
+        if source is not None and header is not None and header["source"] == source:
+            return  # another process has written it meanwhile, and may be using it
         with contextlib.suppress(OSError):
             complete.replace(target)
             return
@@ -155,36 +155,36 @@ def _publish(complete: Path, target: Path, source: Any) -> None:
             if not _is_cache(target):
                 break
         except FileNotFoundError:
-            continue  # moved aside meanwhile by another process
-        # A folder with files in it is not replaced: move it aside first.
+            continue  # another process has moved it aside meanwhile
+        # The system does not replace a folder with files in it: move it aside first.
         with scratch_folder(target.parent, f".{target.name}.", _REPLACED) as aside, contextlib.suppress(OSError):
             target.replace(aside / "replaced")
     raise LatentiaError(
-        f"the binary copy cannot be put here, where something else is. Move that away, or name another folder with "
+        f"the binary copy cannot be written here: the folder holds other files. Move them, or name another folder with "
         f"{write_parameter('cache')}.",
         source=target,
     )
 
 
 def _is_cache(folder: Path) -> bool:
-    """Whether a folder has the files of a cache, whole or damaged, and none besides."""
+    """Return True for a folder that holds the files of a cache, complete or damaged, and no others."""
     try:
-        return all(_OWN.fullmatch(entry.name) for entry in folder.iterdir())
+        return all(_CACHE_FILE.fullmatch(entry.name) for entry in folder.iterdir())
     except NotADirectoryError:
         return False
 
 
 def remove_cache(folder: Path) -> None:
-    """Remove the files of a cache, and the folder if nothing else is in it."""
+    """Remove the files of a cache, and the folder if it is empty then."""
     with contextlib.suppress(OSError):
         for entry in list(folder.iterdir()):
-            if _OWN.fullmatch(entry.name):
+            if _CACHE_FILE.fullmatch(entry.name):
                 entry.unlink()
         folder.rmdir()
 
 
 def write_cache(path: str | os.PathLike[str], blocks: Iterable[Sequence[Any]], names: list[str] | None = None) -> None:
-    """Write an iterable of blocks (tuples of aligned CSR matrices or arrays) as a cache, one block in memory.
+    """Write an iterable of blocks (tuples of aligned CSR matrices or arrays) as a cache, with one block in memory at a time.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def write_cache(path: str | os.PathLike[str], blocks: Iterable[Sequence[Any]], n
     iterator = iter(blocks)
     first = next(iterator, None)
     if first is None:
-        raise LatentiaError("no blocks to write.", source=os.fspath(path))
+        raise LatentiaError("expected at least one block to write, found none.", source=os.fspath(path))
     with CacheWriter(path, [t.shape[1] for t in first], names) as writer:
         writer.append(*first)
         for block in iterator:
@@ -223,7 +223,7 @@ def read_cache(path: str | os.PathLike[str]) -> tuple[list[Any], list[str] | Non
     folder = Path(path)
     header = read_header(folder)
     if header is None:
-        raise LatentiaError("no cache that this version reads.", source=folder)
+        raise LatentiaError("expected a cache that this version reads, found none.", source=folder)
     try:
         return [_map_table(folder, i, entry) for i, entry in enumerate(header["tables"])], header["names"]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -233,7 +233,7 @@ def read_cache(path: str | os.PathLike[str]) -> tuple[list[Any], list[str] | Non
 
 
 def read_header(folder: Path) -> dict[str, Any] | None:
-    """The header of a cache, or None where there is no cache that this version reads."""
+    """Return the header of a cache, or None where there is no cache that this version reads."""
     try:
         digest, _, text = (folder / _HEADER).read_text(encoding="utf-8").partition("\n")
         text = text.removesuffix("\n")
@@ -247,12 +247,12 @@ def read_header(folder: Path) -> dict[str, Any] | None:
 
 def _map_table(folder: Path, number: int, entry: dict[str, Any]) -> Any:
     n_rows, n_columns = entry["n_rows"], entry["n_columns"]
-    if entry["dtype"] not in _TYPES or min(n_rows, n_columns, entry["nnz"]) < 0:
+    if entry["dtype"] not in _DTYPES or min(n_rows, n_columns, entry["nnz"]) < 0:
         raise LatentiaError(
-            "the cache is damaged, its header says what no table is. Convert its source again.", source=folder
+            "the cache is damaged, its header describes an impossible table. Convert its source again.", source=folder
         )
 
-    def load(name: str, dtype: str, length: int, most: int | None = None) -> np.ndarray:
+    def load(name: str, dtype: str, length: int, max_column: int | None = None) -> np.ndarray:
         file = folder / f"{number}-{name}.bin"
         expected = length * np.dtype(dtype).itemsize
         if not file.exists() or file.stat().st_size != expected:
@@ -260,13 +260,13 @@ def _map_table(folder: Path, number: int, entry: dict[str, Any]) -> Any:
                 f"the cache is damaged, expected {expected} bytes. Convert its source again.", source=file
             )
         values = np.memmap(file, dtype=dtype, mode="r", shape=(length,)) if length else np.empty(0, dtype)
-        _check(file, values, entry["checksums"].get(name, 0), most)
+        _check_values(file, values, entry["checksums"].get(name, 0), max_column)
         return np.asarray(values)
 
     if entry["kind"] == "dense":
         return load("data", entry["dtype"], n_rows * n_columns).reshape(n_rows, n_columns)
     indptr = load("indptr", "int64", n_rows + 1)
-    table = sparse.csr_array((n_rows, n_columns), dtype=entry["dtype"])  # as many rows as there are pointers
+    table = sparse.csr_array((n_rows, n_columns), dtype=entry["dtype"])
     table.indptr, table.indices = indptr, load("indices", "int32", entry["nnz"], n_columns)
     table.data = load("data", entry["dtype"], entry["nnz"])
     if indptr[0] != 0 or indptr[-1] != entry["nnz"] or (np.diff(indptr) < 0).any():
@@ -276,17 +276,17 @@ def _map_table(folder: Path, number: int, entry: dict[str, Any]) -> Any:
     return table
 
 
-def _check(file: Path, values: np.ndarray, checksum: int, most: int | None) -> None:
-    """Raise unless a file has its checksum, columns below ``most`` (compiled loops follow them), and finite numbers."""
-    found, problem = 0, ""
-    for start in range(0, len(values), _PIECE):
-        piece = values[start : start + _PIECE]
-        found = zlib.crc32(piece.view(np.uint8).data, found)
-        if most is not None and (piece.min() < 0 or piece.max() >= most):
+def _check_values(file: Path, values: np.ndarray, checksum: int, n_columns: int | None) -> None:
+    """Raise unless a file has its checksum, finite numbers and, if it holds indices, columns below ``n_columns``."""
+    actual, problem = 0, ""
+    for start in range(0, len(values), _PIECE_SIZE):
+        piece = values[start : start + _PIECE_SIZE]
+        actual = zlib.crc32(piece.view(np.uint8).data, actual)
+        if n_columns is not None and (piece.min() < 0 or piece.max() >= n_columns):
             problem = "its indices are out of range"
         elif piece.dtype.kind == "f" and not np.isfinite(piece).all():
             problem = "it holds NaN or infinity"
-    if found != checksum:
-        problem = problem or "its checksum is another"
+    if actual != checksum:
+        problem = problem or "its checksum does not match"
     if problem:
         raise LatentiaError(f"the cache is damaged, {problem}. Convert its source again.", source=file)

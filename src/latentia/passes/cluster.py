@@ -1,13 +1,13 @@
 """Passes on the workers of a Dask cluster.
 
-A pass on a cluster cuts the blocks into one run of neighbours for each worker. A worker folds the statistics over its run,
-block by block, with all its threads, and sends one partial sum; these are added in the order of the runs. Sums differ from
-those of one machine by the order of additions alone, which is rounding. A run is a task that changes nothing: where a worker
-dies, the scheduler gives its run to another one, and the sums are the same.
+A pass on a cluster gives each worker one run of neighbouring blocks. A worker sums the statistics over its run, block by
+block, with all its threads, and returns one partial sum; these are added in the order of the runs. The sums differ from those
+of one machine only by the order of additions, that is by rounding. A run is a task without side effects: when a worker dies,
+the scheduler gives its run to another one, and the sums are the same.
 
-Only blocks that are cheap to send go to the workers: chunks of collections, which workers make themselves, and tables that are
-mapped from files, which workers must be able to open under the same path. Rows in memory, and statistics that keep something of
-every row, are folded where they are.
+Only blocks that are cheap to send go to the workers: chunks of collections, which workers compute themselves, and tables that
+are mapped from files, which workers must be able to open under the same path. Rows in memory, and statistics that keep data
+about every row, are summed locally.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy import sparse
 
-from .._progress import progress_bar
 from ..exceptions import LatentiaError, MissingExtraError
+from ..system.progress import progress_bar
 from .blocks import Blocks
 from .folding import fold_blocks
 
-_LOOKED_S, _WAITED_S = 5.0, 60.0  # how often workers are looked for, and how long a pass waits for one
-_GO_ON = (
-    "Start workers with `dask worker ADDRESS`, and fit again; with a checkpoint the passes that were finished are kept."
+_POLL_S, _MAX_WAIT_S = 5.0, 60.0  # seconds between looks for workers, and that a pass waits for one
+_RESTART_ADVICE = (
+    "Start workers with `dask worker ADDRESS`, and fit again; with a checkpoint the finished passes are kept."
 )
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # options of mallopt in the C library
 _topics = itertools.count()
 _ambient: ContextVar[Cluster | None] = ContextVar("latentia_cluster", default=None)
 
 
 @runtime_checkable
-class InMemoryOfCluster(Protocol):
-    """Blocks of which the cluster's memory may hold some."""
+class ClusterBlocks(Protocol):
+    """Blocks of which some may be in the cluster's memory."""
 
-    def held(self, numbers: Sequence[int]) -> list[Any]:
-        """Futures of some blocks, as far as they are in the cluster's memory already."""
+    def find_futures(self, numbers: Sequence[int]) -> list[Any]:
+        """Return the futures of some blocks; None for those that are not in the cluster's memory."""
 
-    def hold(self, numbers: Sequence[int], made: Sequence[Any]) -> None:
-        """Use these parts for some blocks."""
+    def use_parts(self, numbers: Sequence[int], parts: Sequence[Any]) -> None:
+        """Use these parts for the blocks of these numbers."""
 
 
 @contextlib.contextmanager
 def on_cluster(client: Any) -> Iterator[Cluster]:
-    """Make passes over files and Dask collections on the workers of a Dask cluster.
+    """Run passes over files and Dask collections on the workers of a Dask cluster.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def on_cluster(client: Any) -> Iterator[Cluster]:
 
     Notes
     -----
-    Passes over Dask collections run on the cluster of the default client without this. Files must be there for all workers
-    under the same path. Sums are those of one machine up to the order of additions.
+    Passes over Dask collections use the cluster of the default client without this. All workers must find the files under the
+    same path. Sums are those of one machine up to the order of additions.
 
     Examples
     --------
@@ -72,8 +72,8 @@ def on_cluster(client: Any) -> Iterator[Cluster]:
             model = AnchorTopics(50).fit(Blocks.from_files("/shared/docword.txt"))
     """
     distributed = import_extra("distributed")
-    own = isinstance(client, (str, os.PathLike))
-    if own:
+    owns_client = isinstance(client, (str, os.PathLike))
+    if owns_client:
         try:
             client = distributed.Client(os.fspath(client), set_as_default=True, timeout="10s")
         except (OSError, ValueError) as error:
@@ -83,7 +83,7 @@ def on_cluster(client: Any) -> Iterator[Cluster]:
             ) from error
     if not isinstance(client, distributed.Client) or client.status != "running":
         raise LatentiaError(
-            "need a distributed.Client that is connected, or the address of a scheduler such as 'tcp://10.0.0.1:8786'.",
+            "expected a connected distributed.Client, or the address of a scheduler such as 'tcp://10.0.0.1:8786'.",
             parameter="client", value=client,
         )  # fmt: skip
     token = _ambient.set(Cluster(client))
@@ -91,26 +91,26 @@ def on_cluster(client: Any) -> Iterator[Cluster]:
         yield _ambient.get()  # type: ignore[misc]
     finally:
         _ambient.reset(token)
-        if own:
+        if owns_client:
             client.close()
 
 
-def cluster_of(blocks: Blocks) -> Cluster | None:
-    """Where passes over these blocks are made, if not here."""
+def choose_cluster(blocks: Blocks) -> Cluster | None:
+    """Return the cluster for passes over these blocks, or None to run them here."""
     if not blocks.cheap_to_send or len(blocks) < 2:
         return None
-    found = _ambient.get()
-    if found is None and isinstance(blocks.source, InMemoryOfCluster):
-        client = client_in_use()
-        found = None if client is None else Cluster(client)
-    return None if found is None or on_worker() else found
+    cluster = _ambient.get()
+    if cluster is None and isinstance(blocks.source, ClusterBlocks):
+        client = find_client()
+        cluster = None if client is None else Cluster(client)
+    return None if cluster is None or is_on_worker() else cluster
 
 
-def client_in_use() -> Any:
-    """The client in use, or None."""
-    found = _ambient.get()
-    if found is not None:
-        return found.client
+def find_client() -> Any:
+    """Return the client in use, or None."""
+    cluster = _ambient.get()
+    if cluster is not None:
+        return cluster.client
     try:
         from distributed import get_client
     except ImportError:
@@ -121,8 +121,8 @@ def client_in_use() -> Any:
         return None
 
 
-def on_worker() -> bool:
-    """Whether this process is a worker of a cluster, in the middle of a task."""
+def is_on_worker() -> bool:
+    """Return True in a worker of a cluster that is running a task."""
     from distributed import get_worker
 
     try:
@@ -133,65 +133,65 @@ def on_worker() -> bool:
 
 
 class Cluster:
-    """The workers that a client knows."""
+    """The workers of a client."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
 
     def fold(self, blocks: Blocks, statistics: list[Any], progress: bool | str) -> list[Any]:
-        """Sums of a pass: one partial sum a worker, added in the order of the blocks."""
-        workers = self._workers()
+        """Return the sums of a pass: one partial sum from each worker, added in the order of the blocks."""
+        workers = self._list_workers()
         if not workers:
             raise LatentiaError("The Dask cluster has no workers: start some with `dask worker ADDRESS`.")
         runs = [run.tolist() for run in np.array_split(np.arange(len(blocks)), min(len(workers), len(blocks)))]
         name = "+".join(type(statistic).__name__.lstrip("_") for statistic in statistics)
         topic, token = f"latentia-{os.getpid()}-{next(_topics)}", uuid.uuid4().hex[:8]
         source = blocks.source
-        with cluster_at_work(), progress_bar(progress, len(blocks), "blocks") as advance:
+        with explain_cluster_errors(), progress_bar(progress, len(blocks), "blocks") as advance:
             self.client.subscribe_topic(topic, lambda event: advance(event[1]))
             try:
                 futures = [
                     self.client.submit(
                         fold_run, blocks, run, statistics, topic,
-                        source.held(run) if isinstance(source, InMemoryOfCluster) else None,
+                        source.find_futures(run) if isinstance(source, ClusterBlocks) else None,
                         key=f"latentia-{name}-{token}-{i}", pure=False,
                     )
                     for i, run in enumerate(runs)
                 ]  # fmt: skip
-                return self._added(statistics, futures)
+                return self._add_results(statistics, futures)
             finally:
                 self.client.unsubscribe_topic(topic)
 
-    def _added(self, statistics: list[Any], futures: list[Any]) -> list[Any]:
+    def _add_results(self, statistics: list[Any], futures: list[Any]) -> list[Any]:
         totals: list[Any] | None = None
         try:
             for future in futures:
-                sums = self._awaited(future)
+                sums = self._await_result(future)
                 totals = sums if totals is None else [
-                    merged(*own) for own in zip(statistics, totals, sums, strict=True)
+                    merge_sums(*terms) for terms in zip(statistics, totals, sums, strict=True)
                 ]  # fmt: skip
         finally:
             self.client.cancel(futures)
         assert totals is not None
         return totals
 
-    def _awaited(self, future: Any) -> list[Any]:
-        """What a worker found; an error if there have been no workers for a while, or the cluster gave up."""
-        without = 0
+    def _await_result(self, future: Any) -> list[Any]:
+        """Return a worker's sums; raise if the cluster has had no workers for a while, or has failed."""
+        n_polls_without_workers = 0
         while True:
             try:
-                return list(future.result(timeout=_LOOKED_S))
+                return list(future.result(timeout=_POLL_S))
             except TimeoutError:
-                if future.done():  # meanwhile, or the error is its own
+                if future.done():  # it ended meanwhile, or raised the TimeoutError itself
                     return list(future.result())
-            without = 0 if self._workers() else without + 1
-            if without * _LOOKED_S >= _WAITED_S:
+            n_polls_without_workers = 0 if self._list_workers() else n_polls_without_workers + 1
+            if n_polls_without_workers * _POLL_S >= _MAX_WAIT_S:
                 raise LatentiaError(
-                    f"The Dask cluster has had no workers for {_WAITED_S:g} s: they died or were stopped, and none came back. "
-                    f"Look at their logs. {_GO_ON}"
+                    f"The Dask cluster has had no workers for {_MAX_WAIT_S:g} s: they died or were stopped. "
+                    f"Look at their logs. {_RESTART_ADVICE}"
                 )
 
-    def _workers(self) -> list[str]:
+    def _list_workers(self) -> list[str]:
         try:
             return list(self.client.nthreads())
         except OSError:  # the scheduler does not answer
@@ -199,8 +199,8 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster_at_work() -> Iterator[None]:
-    """Say what happened where the cluster fails, and not what it computes."""
+def explain_cluster_errors() -> Iterator[None]:
+    """Explain failures of the cluster; errors of the computation pass through."""
     try:
         yield
     except Exception as error:
@@ -208,20 +208,20 @@ def cluster_at_work() -> Iterator[None]:
             raise
         raise LatentiaError(
             f"The Dask cluster failed ({type(error).__name__}: {error}). Look at the logs of its scheduler and workers; most "
-            f"fail because their memory is full. {_GO_ON}"
+            f"fail because their memory is full. {_RESTART_ADVICE}"
         ) from error
 
 
 def fold_run(
-    blocks: Blocks, numbers: list[int], statistics: list[Any], topic: str, held: list[Any] | None
+    blocks: Blocks, numbers: list[int], statistics: list[Any], topic: str, futures: list[Any] | None
 ) -> list[Any]:
-    """Sums over some blocks, on a worker."""
+    """Return the sums over a run of blocks, on a worker."""
     from distributed import get_worker
 
     worker = get_worker()
-    if held is not None and isinstance(blocks.source, InMemoryOfCluster):
-        blocks.source.hold(numbers, held)
-    with _memory_kept():
+    if futures is not None and isinstance(blocks.source, ClusterBlocks):
+        blocks.source.use_parts(numbers, futures)
+    with _keep_memory():
         return fold_blocks(
         blocks, range(numbers[0], numbers[-1] + 1), statistics, worker.state.nthreads,
         advance=lambda n: worker.log_event(topic, n),
@@ -229,18 +229,18 @@ def fold_run(
 
 
 @contextlib.contextmanager
-def _memory_kept() -> Iterator[None]:
-    """Let the C library keep the memory of temporary arrays for the next ones, and give it back in the end.
+def _keep_memory() -> Iterator[None]:
+    """Let the C library reuse the memory of temporary arrays, and return it to the system at the end.
 
-    Dask's nannies make it give memory back at once, and a pass would spend half of its time on asking for it again.
+    Dask's nannies make it return memory at once; a pass would then spend half of its time on requesting it again.
     """
-    asked = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
+    threshold = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
     try:
         library = ctypes.CDLL(None)
         set_option, trim = library.mallopt, library.malloc_trim
     except (OSError, AttributeError, TypeError):  # another C library
-        asked = ""
-    if not asked.isdigit():
+        threshold = ""
+    if not threshold.isdigit():
         yield
         return
     set_option(_MMAP_THRESHOLD, 1 << 25)
@@ -248,42 +248,44 @@ def _memory_kept() -> Iterator[None]:
     try:
         yield
     finally:
-        set_option(_TRIM_THRESHOLD, int(asked))
+        set_option(_TRIM_THRESHOLD, int(threshold))
         trim(0)
 
 
-def merged(statistic: Any, first: Any, second: Any) -> Any:
-    """The sum of two sums of a statistic; the first may be changed."""
-    return statistic.merge(first, second) if hasattr(statistic, "merge") else _added(first, second, {})
+def merge_sums(statistic: Any, first: Any, second: Any) -> Any:
+    """Return the sum of two sums of a statistic; the first may be changed."""
+    return statistic.merge(first, second) if hasattr(statistic, "merge") else _add_sums(first, second, {})
 
 
-def _added(first: Any, second: Any, done: dict[int, Any]) -> Any:
-    """The sum of two sums that are arrays, numbers, or records, tuples, lists and dicts of them; the first may be changed.
+def _add_sums(first: Any, second: Any, visited: dict[int, Any]) -> Any:
+    """Add two sums that are arrays, numbers, or records, tuples, lists and dicts of them; the first may be changed.
 
-    What is there twice, as the same array, is added once: ``done`` remembers it by its identity.
+    An array that occurs twice is added once: ``visited`` records it by its identity.
     """
     if isinstance(first, np.ndarray) and first.ndim:
-        if id(first) not in done:
-            done[id(first)] = first
+        if id(first) not in visited:
+            visited[id(first)] = first
             first += second
         return first
     if isinstance(first, (np.ndarray, np.number, int, float)) or sparse.issparse(first):
         return first + second
     if isinstance(first, dict):
-        both = {key: _added(first[key], second[key], done) for key in first.keys() & second.keys()}
-        return first | second | both
+        summed = {key: _add_sums(first[key], second[key], visited) for key in first.keys() & second.keys()}
+        return first | second | summed
     if isinstance(first, (list, tuple)):
-        parts = [_added(one, other, done) for one, other in zip(first, second, strict=True)]
+        parts = [
+            _add_sums(first_part, second_part, visited) for first_part, second_part in zip(first, second, strict=True)
+        ]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if first is None and second is None:
         return None
     for name, value in vars(first).items():
-        object.__setattr__(first, name, _added(value, getattr(second, name), done))
+        object.__setattr__(first, name, _add_sums(value, getattr(second, name), visited))
     return first
 
 
 def import_extra(package: str) -> Any:
-    """A package of the ``dask`` extra."""
+    """Import a package of the ``dask`` extra."""
     import importlib
 
     try:

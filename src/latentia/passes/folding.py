@@ -1,8 +1,8 @@
-"""Statistics folded over a run of blocks, with the same bits for any number of workers.
+"""Sums of statistics over a run of blocks, with the same bits for any number of workers.
 
-A small statistic is folded block by block and its partial sums are merged in a fixed binary tree over block numbers.
-A large one (features x columns) has one sum, in place, in block order; its work on a block is cut into tasks that
-write to disjoint memory. Either way the order of every floating-point sum depends on the data alone.
+A small statistic is summed block by block, and its partial sums are merged in a fixed binary tree over block numbers.
+A large one (features x columns) has one sum, updated in place in block order; the work on a block is cut into tasks
+that write to disjoint memory. Either way the order of every floating-point sum depends on the data alone.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-from .._progress import progress_bar
-from .._threads import Parallel, one_blas_thread, threads
+from ..system.progress import progress_bar
+from ..system.threads import Parallel, single_blas_thread, threads
 from .blocks import Block, Blocks
 from .checkpoint import Checkpoint, PassState
 
@@ -21,13 +21,13 @@ class Statistic(Protocol):
     """A small additive statistic. `add` must release the interpreter lock (numpy, numba) to profit from threads."""
 
     def zero(self) -> Any:
-        """The sum over no rows."""
+        """Return the sum over no rows."""
 
     def add(self, state: Any, block: Block) -> Any:
-        """Add a block's rows to ``state``, which may be changed, and return it."""
+        """Add a block's rows to ``state``, which may be changed in place, and return the sum."""
 
     def merge(self, first: Any, second: Any) -> Any:
-        """The sum of two partial sums; ``first`` may be changed."""
+        """Return the sum of two partial sums; ``first`` may be changed."""
 
 
 class InPlaceStatistic(Protocol):
@@ -37,10 +37,10 @@ class InPlaceStatistic(Protocol):
     """
 
     def zero(self) -> Any:
-        """The sum over no rows."""
+        """Return the sum over no rows."""
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
-        """Add a block's rows to ``state`` through ``parallel``; the tasks' number must not depend on the workers."""
+        """Add a block's rows to ``state`` through ``parallel``; the number of tasks must not depend on the workers."""
 
 
 def fold_blocks(
@@ -52,11 +52,13 @@ def fold_blocks(
     progress: bool | str = False,
     advance: Callable[[int], None] = lambda n: None,
 ) -> list[Any]:
-    """The sums of all statistics over a run of blocks; ``advance`` is told how many have been read."""
-    folds = folds_of(statistics)
-    state = (checkpoint.load() if checkpoint else None) or PassState(numbers.start, [fold.start() for fold in folds])
+    """Return the sums of all statistics over a run of blocks; ``advance`` is called with the number of blocks just read."""
+    reducers = make_reducers(statistics)
+    state = (checkpoint.load() if checkpoint else None) or PassState(
+        numbers.start, [reducer.start() for reducer in reducers]
+    )
     bar = progress_bar(progress, numbers.stop - state.next_block, "blocks")
-    with threads(n_workers) as parallel, one_blas_thread(), bar as show:
+    with threads(n_workers) as parallel, single_blas_thread(), bar as show:
         for first in range(state.next_block, numbers.stop, n_workers):
             window: list[Any] = [None] * min(n_workers, numbers.stop - first)
 
@@ -64,28 +66,28 @@ def fold_blocks(
                 window[i] = blocks[first + i]
 
             parallel(load, len(window))
-            for i, fold in enumerate(folds):
-                state.sums[i] = fold.add(state.sums[i], window, parallel)
+            for i, reducer in enumerate(reducers):
+                state.sums[i] = reducer.add(state.sums[i], window, parallel)
             state.next_block = first + len(window)
             if checkpoint:
                 checkpoint.save(state)
             show(len(window))
             advance(len(window))
-    return finished(folds, state)
+    return finish_sums(reducers, state)
 
 
-def folds_of(statistics: list[Any]) -> list[_Fold | _InPlace]:
-    """How each statistic is folded."""
-    return [_InPlace(s) if hasattr(s, "add_tasks") else _Fold(s) for s in statistics]
+def make_reducers(statistics: list[Any]) -> list[_TreeReducer | _SingleSumReducer]:
+    """Return a reducer for each statistic, according to its kind."""
+    return [_SingleSumReducer(s) if hasattr(s, "add_tasks") else _TreeReducer(s) for s in statistics]
 
 
-def finished(folds: list[_Fold | _InPlace], state: PassState) -> list[Any]:
-    """The sums in which a pass ends."""
-    return [fold.finish(s) for fold, s in zip(folds, state.sums, strict=True)]
+def finish_sums(reducers: list[_TreeReducer | _SingleSumReducer], state: PassState) -> list[Any]:
+    """Return the sums at the end of a pass."""
+    return [reducer.finish(s) for reducer, s in zip(reducers, state.sums, strict=True)]
 
 
-class _Fold:
-    """Partial sums of a small statistic on a binary counter: equal levels merge, so the tree is fixed."""
+class _TreeReducer:
+    """Partial sums of a small statistic as on a binary counter: equal levels merge, so the tree is fixed."""
 
     def __init__(self, statistic: Statistic) -> None:
         self.statistic = statistic
@@ -107,8 +109,8 @@ class _Fold:
                 stack[-2:] = [(level + 1, self.statistic.merge(first, second))]
         return stack
 
-    def whole(self, total: Any) -> list[tuple[int, Any]]:
-        """The state in which a pass ends that has this sum."""
+    def final_state(self, total: Any) -> list[tuple[int, Any]]:
+        """Return the state at the end of a pass that has this sum."""
         return [(0, total)]
 
     def finish(self, stack: list[tuple[int, Any]]) -> Any:
@@ -120,8 +122,8 @@ class _Fold:
         return total
 
 
-class _InPlace:
-    """The one sum of a large statistic."""
+class _SingleSumReducer:
+    """The single sum of a large statistic."""
 
     def __init__(self, statistic: InPlaceStatistic) -> None:
         self.statistic = statistic
@@ -134,7 +136,7 @@ class _InPlace:
             total = self.statistic.add_tasks(total, block, parallel)
         return total
 
-    def whole(self, total: Any) -> Any:
+    def final_state(self, total: Any) -> Any:
         return total
 
     def finish(self, total: Any) -> Any:

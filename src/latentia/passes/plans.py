@@ -1,7 +1,7 @@
-"""Several computations that each need several passes, sharing them.
+"""Computations of several passes that share their passes.
 
-A plan is a generator: it yields the statistics of its next pass, gets their sums, and returns its result. Plans that
-are followed together read the data as often as the longest of them, not as often as all of them.
+A plan is a generator: it yields the statistics of its next pass, receives their sums, and returns its result. Plans that are
+followed together take as many passes as the longest of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Plan: TypeAlias = Generator[list[Any], list[Any], Any]
 def follow(
     blocks: Blocks, plans: Sequence[Plan], n_jobs: int | None = None, progress: str = ""
 ) -> tuple[list[Any], int]:
-    """Results of the plans, in their order, and the number of passes over the blocks that they took.
+    """Run plans together; return their results in order, and the number of passes over the blocks.
 
     Parameters
     ----------
@@ -33,30 +33,30 @@ def follow(
     Returns
     -------
     results : list
-        What each plan returns.
+        The result of each plan.
     n_passes : int
         Passes over the blocks.
     """
     results: list[Any] = [None] * len(plans)
-    wanted: dict[int, list[Any]] = {}
+    requests: dict[int, list[Any]] = {}
 
     def resume(i: int, sums: list[Any] | None) -> None:
         try:
-            wanted[i] = plans[i].send(sums) if sums is not None else next(plans[i])
-        except StopIteration as finished:
-            results[i] = finished.value
-            wanted.pop(i, None)
+            requests[i] = plans[i].send(sums) if sums is not None else next(plans[i])
+        except StopIteration as stop:
+            results[i] = stop.value
+            requests.pop(i, None)
 
     for i in range(len(plans)):
         resume(i, None)
     n_passes = 0
-    while wanted:
+    while requests:
         n_passes += 1
-        statistics = [statistic for part in wanted.values() for statistic in part]
+        statistics = [statistic for part in requests.values() for statistic in part]
         label = progress and progress.format(n_passes)
         sums = accumulate(blocks, statistics, n_jobs, progress=label or False)
-        for i in list(wanted):
-            own, sums = sums[: len(wanted[i])], sums[len(wanted[i]) :]
-            resume(i, own)
-            del own
+        for i in list(requests):
+            plan_sums, sums = sums[: len(requests[i])], sums[len(requests[i]) :]
+            resume(i, plan_sums)
+            del plan_sums
     return results, n_passes

@@ -1,7 +1,7 @@
-"""Pictures of fitted models with matplotlib: one function for each question, for all families that can answer it.
+"""Plots of fitted models with matplotlib: one function per question, for all families that can answer it.
 
-Every function takes a fitted model and the axes to draw on, and returns the axes; without ``ax`` it makes a figure. What is
-drawn are attributes of the model: nothing is fitted anew.
+Every function takes a fitted model and the axes to draw on, and returns the axes; without ``ax`` it makes a figure. Plots show
+attributes of the model; nothing is fitted again.
 """
 
 from .components import plot_coefficients, plot_components, plot_connectivity, plot_network, plot_transitions

@@ -1,20 +1,20 @@
-"""How do covariates move the components, and how do these move an outcome?"""
+"""Plots of effects of covariates on components, and of components on an outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ..report.figures import intervals, shortened
-from ._axes import as_written
+from ..report.figures import intervals, shorten
+from ._axes import disable_formulas
 from .figures import plot_figure
 
-_LETTERS = 28  # of a name
+_MAX_NAME_LENGTH = 28  # characters
 
 
-@as_written
+@disable_formulas
 def plot_effects(effects: Any, *, terms: Sequence[str] | None = None, ax: Any = None) -> Any:
-    """Draw effects or an outcome's differences: a panel for every term, with a bar and its interval for every component.
+    """Draw effects, or differences of an outcome: a panel per term, with a bar and an interval per component.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def plot_effects(effects: Any, *, terms: Sequence[str] | None = None, ax: Any = 
     -------
     matplotlib.axes.Axes, or an ndarray of them if several terms are drawn
     """
-    labels = [shortened(name, _LETTERS) for name in effects.components]
+    labels = [shorten(name, _MAX_NAME_LENGTH) for name in effects.components]
     panels = [(term, labels, *parts) for term, *parts in effects.panels(terms)]
     figure = intervals(panels, percent=effects.plug_in is None, level=effects.level)
     return plot_figure(figure, ax=ax)

@@ -1,4 +1,4 @@
-"""How far can a fit be trusted, how many components are there, and has it settled?"""
+"""Plots of evidence: expected errors, the choice of the number of components, convergence, spectra."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import LatentiaError
 from ..report.figures import spectrum
 from ..report.parts import largest
-from ._axes import GRADES, INK, PALE, as_written, attribute, colour, entry, finished, legend, new_axes, rule
+from ._axes import GRADES, INK, PALE, attribute, colour, disable_formulas, entry, finish_axes, legend, new_axes, rule
 from .figures import plot_figure
 
-_LABELLED = 25  # components that have room for their numbers: those of the largest errors
-_CARE = 2.0  # limits up to which a component can be used with care
+_MAX_LABELS = 25  # Only the components with the largest errors have numbers.
+_CARE_FACTOR = 2.0  # times the limit: the bound of the grade "with care"
 _SIZES = {
     "NoisyOr": lambda model: (len(model.priors_), "causes"),
     "ProbabilityMatrix": lambda model: (model.n_components, "rank"),
     "MixedMembershipBlockModel": lambda model: (model.memberships_.shape[1], "communities"),
 }
-"""How many directions a model is made of, and of what."""
+"""Number and name of the directions of a model."""
 
 
-@as_written
+@disable_formulas
 def plot_evidence(model: Any, *, ax: Any = None) -> Any:
     """Draw the expected error of every component against its share of the data, coloured by grade.
 
-    Lines are the limit up to which a component is supported, and twice the limit, up to which it can be used with care.
-    Components without shares stand beside each other, by their numbers.
+    Lines show the limit, up to which a component is supported, and twice the limit, up to which it can be used with care.
+    Components without shares are placed by number.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def plot_evidence(model: Any, *, ax: Any = None) -> Any:
         If no errors were measured, with ``n_splits=0``.
     """
     check_is_fitted(model)
-    evidence, (one, many, rows) = model.evidence_, model.nouns
+    evidence, (singular, plural, rows) = model.evidence_, model.nouns
     records = evidence.components
     if not len(records):
         raise LatentiaError(f"This {type(model).__name__} has no expected errors: fit it with n_splits of 1 or more.")
@@ -56,39 +56,41 @@ def plot_evidence(model: Any, *, ax: Any = None) -> Any:
     places = np.array([100 * record.share if shared else record.component for record in records], dtype=float)
     errors = np.array([record.expected_error for record in records], dtype=float)
     finite = np.isfinite(errors)
-    grades = [record.grade if known else "" for record, known in zip(records, finite, strict=True)]
-    _by_grade(ax, places, errors, grades, counted=True)
+    grades = [record.grade if is_finite else "" for record, is_finite in zip(records, finite, strict=True)]
+    _scatter_by_grade(ax, places, errors, grades, counted=True)
     if not finite.all():
         ax.plot([], [], "x", color=PALE, label=f"error not finite ({(~finite).sum()})")
     legend(ax)
-    for k in largest(np.where(finite, errors, -1.0), min(_LABELLED, int(finite.sum()))):
+    for k in largest(np.where(finite, errors, -1.0), min(_MAX_LABELS, int(finite.sum()))):
         ax.annotate(str(k), (places[k], errors[k]), xytext=(5, 4), textcoords="offset points", size=8, color=INK)
     top = float(errors[finite].max(initial=0.0))
-    for times, text in ((1.0, "limit"), (_CARE, "twice the limit")):
+    for times, text in ((1.0, "limit"), (_CARE_FACTOR, "twice the limit")):
         if evidence.limit is not None and (times == 1 or top > evidence.limit):
             rule(ax, times * evidence.limit, text)
             top = max(top, times * evidence.limit)
     ax.set_ylim(0, 1.12 * top or 1.0)
     if shared:
         ax.set_xlim(0, 1.06 * max(places.max(), 1e-12))
-    x, article = f"share of the {rows} in %" if shared else one, "an" if one[0] in "aeio" else "a"
-    title = f"{many.capitalize()}: {evidence.grade}"
-    return finished(ax, x, f"expected error of {article} {one}", title=title, whole=not shared)
+    x, article = f"share of the {rows} in %" if shared else singular, "an" if singular[0] in "aeio" else "a"
+    title = f"{plural.capitalize()}: {evidence.grade}"
+    return finish_axes(ax, x, f"expected error of {article} {singular}", title=title, whole_numbers=not shared)
 
 
-def _by_grade(ax: Any, x: np.ndarray, y: np.ndarray, grades: Sequence[str], counted: bool = False) -> None:
+def _scatter_by_grade(ax: Any, x: np.ndarray, y: np.ndarray, grades: Sequence[str], counted: bool = False) -> None:
     for grade, (tint, marker) in GRADES.items():
-        own = np.array([one == grade for one in grades])
-        if own.any():
-            label = f"{grade} ({own.sum()})" if counted else grade
-            ax.scatter(x[own], y[own], s=60, c=tint, marker=marker, label=label, linewidths=0, alpha=0.9, zorder=2)
+        of_grade = np.array([entry == grade for entry in grades])
+        if of_grade.any():
+            label = f"{grade} ({of_grade.sum()})" if counted else grade
+            ax.scatter(
+                x[of_grade], y[of_grade], s=60, c=tint, marker=marker, label=label, linewidths=0, alpha=0.9, zorder=2
+            )
 
 
-@as_written
+@disable_formulas
 def plot_comparison(model: Any, *, ax: Any = None) -> Any:
-    """Draw the expected error against the number of components, for the numbers that were compared, coloured by grade.
+    """Draw the expected error against the number of components, for all compared numbers, coloured by grade.
 
-    The dashed line is the limit, and the upright one the number that was recommended and taken.
+    The dashed line is the limit; the vertical line is the recommended number.
 
     Parameters
     ----------
@@ -104,29 +106,29 @@ def plot_comparison(model: Any, *, ax: Any = None) -> Any:
     Raises
     ------
     LatentiaError
-        If one number alone was fitted.
+        If only one number was fitted.
     """
     rows = attribute(model, "comparison_", 'comparison: fit it with n_components="auto" or several numbers')
     sizes, errors, limits = (
         np.array([row[key] for row in rows], dtype=float) for key in ("n_components", "expected error", "limit")
     )
-    ax, taken, (one, many, _) = new_axes(ax), model.n_components_, model.nouns
+    ax, chosen_size, (singular, plural, _) = new_axes(ax), model.n_components_, model.nouns
     ax.plot(sizes, errors, color=PALE, linewidth=1.5, zorder=1)
     if np.isfinite(limits).any():
         ax.plot(sizes, limits, color=INK, linestyle="--", linewidth=1.2, label="limit")
-    _by_grade(ax, sizes, errors, [row["grade"] for row in rows])
-    ax.axvline(taken, color=INK, linewidth=1)
-    late = {"ha": "right", "xytext": (-4, 4)} if taken > sizes.mean() else {"xytext": (4, 4)}
+    _scatter_by_grade(ax, sizes, errors, [row["grade"] for row in rows])
+    ax.axvline(chosen_size, color=INK, linewidth=1)
+    label_position = {"ha": "right", "xytext": (-4, 4)} if chosen_size > sizes.mean() else {"xytext": (4, 4)}
     place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    ax.annotate(f"{taken} taken", (taken, 0), size=9, color=INK, **late, **place)
+    ax.annotate(f"{chosen_size} chosen", (chosen_size, 0), size=9, color=INK, **label_position, **place)
     ax.set_ylim(0, 1.12 * np.nanmax([*errors, *limits, 1e-12]))
     legend(ax)
-    return finished(ax, f"number of {many}", f"mean expected error of a {one}", whole=True)
+    return finish_axes(ax, f"number of {plural}", f"mean expected error of a {singular}", whole_numbers=True)
 
 
-@as_written
+@disable_formulas
 def plot_refinement(model: Any, *, ax: Any = None) -> Any:
-    """Draw the log-likelihood at every step of refinement.
+    """Draw the log-likelihood at every refinement step.
 
     Parameters
     ----------
@@ -151,22 +153,22 @@ def plot_refinement(model: Any, *, ax: Any = None) -> Any:
     ax.plot(np.arange(1, len(values) + 1), values, color=colour(0), linewidth=1.8, marker="o", markersize=4)
     if np.nanmax(np.abs(values)) < 1e7:
         ax.ticklabel_format(axis="y", useOffset=False, style="plain")
-    return finished(ax, "step", "log-likelihood in nats", whole=True)
+    return finish_axes(ax, "step", "log-likelihood in nats", whole_numbers=True)
 
 
-@as_written
+@disable_formulas
 def plot_spectrum(model: Any, *, n: int | None = None, ax: Any = None) -> Any:
-    """Draw the sizes of the data's directions, and the size that chance alone would reach.
+    """Draw the sizes of the data's directions, and the size that noise alone reaches.
 
-    Directions that the components need are blue. Where fewer stand above the dashed line than are blue, there are too many
-    components for this data; where more do, a larger number may show others.
+    Directions that the components need are blue. If fewer directions than these exceed the dashed line, the model has too many
+    components for this data; if more do, a larger number may reveal others.
 
     Parameters
     ----------
     model : NoisyOr, ProbabilityMatrix or MixedMembershipBlockModel
         A fitted model.
     n : int, optional
-        How many directions to show; by default all.
+        Number of directions to show; by default all.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
@@ -176,13 +178,11 @@ def plot_spectrum(model: Any, *, n: int | None = None, ax: Any = None) -> Any:
     """
     values = np.asarray(attribute(model, "spectrum_", "spectrum"), dtype=float)[:n]
     if len(model.spectrum_) == 1:
-        raise LatentiaError(f"The spectrum of this {type(model).__name__} is one number: {float(values[0]):.3g}.")
-    size, wanted = entry(model, _SIZES, "spectrum of directions")(model)
-    needed = size if wanted == "causes" else size - 1  # of pairs one is known from frequencies
+        raise LatentiaError(f"The spectrum of this {type(model).__name__} is a single number: {float(values[0]):.3g}.")
+    size, noun = entry(model, _SIZES, "spectrum of directions")(model)
+    needed = size if noun == "causes" else size - 1  # Frequencies determine one direction of pairs.
     noise = float(model.noise_level_ or 0.0)
     edges = ([noise, -noise] if (values < 0).any() else [noise]) if noise else []
     ax = plot_figure(spectrum(values, needed, edges, "size", exact=True), ax=ax)
-    ax.set_title(
-        f"{needed} needed for {f'rank {size}' if wanted == 'rank' else f'{size} {wanted}'}", loc="left", size=10
-    )
+    ax.set_title(f"{needed} needed for {f'rank {size}' if noun == 'rank' else f'{size} {noun}'}", loc="left", size=10)
     return ax

@@ -1,4 +1,4 @@
-"""The figures of a report with matplotlib."""
+"""Figures of a report, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -9,17 +9,29 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..report.figures import PALETTE
-from ._axes import INK, PALE, as_written, circled, finished, heat, legend, name_rows, new_axes, rule, several_axes
+from ._axes import (
+    INK,
+    PALE,
+    disable_formulas,
+    draw_circled,
+    finish_axes,
+    heat,
+    legend,
+    make_axes,
+    name_rows,
+    new_axes,
+    rule,
+)
 
-_NAMED = {"ink": "#1b2430", "pale": PALE, "bad": "#a33b00", "good": PALETTE[0], "care": PALETTE[1], "unknown": PALE}
+_COLOURS = {"ink": "#1b2430", "pale": PALE, "bad": "#a33b00", "good": PALETTE[0], "care": PALETTE[1], "unknown": PALE}
 _DASHES, _MARKERS = ("-", "--", ":"), "osD^xv"
-_PIXELS = 96  # an inch
-_LEAST, _WIDE = 1.5, 7.0  # inches
-_ACROSS = 3
-_NAMES = 24  # at an axis; of more every second, third, ... is written
+_PIXELS_PER_INCH = 96
+_MIN_HEIGHT, _WIDTH = 1.5, 7.0  # inches
+_N_COLUMNS = 3
+_MAX_TICK_NAMES = 24  # per axis; longer axes show every second, third, ... name
 
 
-@as_written
+@disable_formulas
 def plot_figure(figure: Mapping[str, Any], *, ax: Any = None) -> Any:
     """Draw a figure of a report.
 
@@ -40,28 +52,28 @@ def plot_figure(figure: Mapping[str, Any], *, ax: Any = None) -> Any:
     if kind == "links":
         return _links(figure, ax)
     if kind != "plot":
-        raise LatentiaError("This is no figure: take one of model.summary(X).figures.", parameter="figure", value=kind)
-    panels, height = figure["panels"], figure["height"] / _PIXELS
-    across = _ACROSS if "columns" in figure and len(panels) > 1 else 1
+        raise LatentiaError("expected a figure from model.summary(X).figures.", parameter="figure", value=kind)
+    panels, height = figure["panels"], figure["height"] / _PIXELS_PER_INCH
+    across = _N_COLUMNS if "columns" in figure and len(panels) > 1 else 1
     share = bool(figure.get("shared") or figure.get("same"))
-    size = 3.4 if across > 1 else _WIDE, max(_LEAST, height + 0.8)
-    axes = several_axes(ax, len(panels), across, *size, sharex=share, sharey=bool(figure.get("same")))
-    for one, panel in zip(axes, panels, strict=True):
-        _panel(one, panel)
+    size = 3.4 if across > 1 else _WIDTH, max(_MIN_HEIGHT, height + 0.8)
+    axes = make_axes(ax, len(panels), across, *size, sharex=share, sharey=bool(figure.get("same")))
+    for panel_axes, panel in zip(axes, panels, strict=True):
+        _panel(panel_axes, panel)
         if figure.get("legend"):
-            legend(one)
-    for one, panel in zip(axes, panels, strict=True):  # all of them, where they share an axis
-        if panel["x"].get("zero") and one.dataLim.x0 >= 0:
-            one.set_xlim(left=0)
-        if panel["y"].get("zero") and one.dataLim.y0 >= 0:
-            one.set_ylim(bottom=0)
+            legend(panel_axes)
+    for panel_axes, panel in zip(axes, panels, strict=True):  # Panels may share an axis, so all must be drawn.
+        if panel["x"].get("zero") and panel_axes.dataLim.x0 >= 0:
+            panel_axes.set_xlim(left=0)
+        if panel["y"].get("zero") and panel_axes.dataLim.y0 >= 0:
+            panel_axes.set_ylim(bottom=0)
     return axes[0] if len(axes) == 1 else axes
 
 
 def _colour(name: int | str | Sequence[int | str]) -> Any:
     if isinstance(name, str):
-        return _NAMED.get(name, INK)
-    return PALETTE[name % len(PALETTE)] if isinstance(name, int) else [_colour(one) for one in name]
+        return _COLOURS.get(name, INK)
+    return PALETTE[name % len(PALETTE)] if isinstance(name, int) else [_colour(item) for item in name]
 
 
 def _numbers(values: Sequence[float | None]) -> np.ndarray:
@@ -72,14 +84,14 @@ def _panel(ax: Any, panel: Mapping[str, Any]) -> None:
     x, y = panel["x"], panel["y"]
     for mark in panel["marks"]:
         _MARKS[mark["mark"]](ax, mark)
-    finished(ax, x.get("title", ""), y.get("title", ""), title=panel["title"])
+    finish_axes(ax, x.get("title", ""), y.get("title", ""), title=panel["title"])
     for ticks, axis in ((ax.xaxis, x), (ax.yaxis, y)):
         if axis.get("whole"):
             ticks.get_major_locator().set_params(integer=True)
         if axis.get("percent"):
             ticks.set_major_formatter(lambda value, _: f"{100 * value:g}%")
     if x.get("names"):
-        step = -(-len(x["names"]) // _NAMES)
+        step = -(-len(x["names"]) // _MAX_TICK_NAMES)
         ax.set_xticks(range(0, len(x["names"]), step), x["names"][::step])
     if y.get("names"):
         name_rows(ax, y["names"])
@@ -121,16 +133,16 @@ def _spans(ax: Any, mark: Mapping[str, Any]) -> None:
 
 
 def _dots(ax: Any, mark: Mapping[str, Any]) -> None:
-    """Dots; numbers in circles where they have texts, and bars where they have ends of intervals."""
+    """Draw dots; with texts as numbers in circles, with intervals as error bars."""
     x, y, tint = _numbers(mark["x"]), _numbers(mark["y"]), _colour(mark["colour"])
     marker, look = _MARKERS[mark["symbol"] % len(_MARKERS)], {"label": mark["name"] or None, "alpha": 0.9}
     if "texts" in mark:
-        for text, *place, own in zip(mark["texts"], x, y, tint, strict=True):
-            circled(ax, text, (place[0], place[1]), own)
+        for text, *place, circle_tint in zip(mark["texts"], x, y, tint, strict=True):
+            draw_circled(ax, text, (place[0], place[1]), circle_tint)
     elif "low" in mark:
         reach = np.abs(np.array([_numbers(mark["low"]), _numbers(mark["high"])]) - x)
         ax.errorbar(x, y, xerr=reach, fmt=marker, color=tint, markersize=2 * mark["size"] - 2, capsize=3, alpha=0.9)
-        ax.plot([], [], marker, color=tint, **look)  # in the legend it comes first
+        ax.plot([], [], marker, color=tint, **look)  # This entry comes first in the legend.
     else:
         sizes = (2 * np.asarray(mark.get("sizes", mark["size"]), dtype=float)) ** 2
         look["alpha"] = mark.get("opacity", 0.9)
@@ -147,19 +159,19 @@ def _heat(figure: Mapping[str, Any], ax: Any) -> Any:
 
 
 def _links(figure: Mapping[str, Any], ax: Any) -> Any:
-    left, right = (_numbers(side) for side in figure["heights"])
-    bottom = float(max([*left, *right], default=1)) + 0.8
+    circle_heights, dot_heights = (_numbers(side) for side in figure["heights"])
+    bottom = float(max([*circle_heights, *dot_heights], default=1)) + 0.8
     ax = new_axes(ax, 6.4, max(2.4, 0.24 * bottom + 0.6))
-    tints = [_colour(one[2]) for one in figure["left"]]
+    tints = [_colour(circle[2]) for circle in figure["left"]]
     for start, end, strength in sorted(figure["edges"], key=lambda edge: edge[2]):
-        ends = [left[start], right[end]]
+        ends = [circle_heights[start], dot_heights[end]]
         ax.plot([0, 1], ends, color=tints[start], linewidth=0.6 + 5 * strength, alpha=0.6, zorder=1)
-    ax.scatter(np.ones(len(right)), right, s=22, c=INK, zorder=2)
-    for height, (name, *_) in zip(right, figure["right"], strict=True):
+    ax.scatter(np.ones(len(dot_heights)), dot_heights, s=22, c=INK, zorder=2)
+    for height, (name, *_) in zip(dot_heights, figure["right"], strict=True):
         ax.text(1.03, height, name, va="center", size=9)
-    for height, (name, _, _, *called), tint in zip(left, figure["left"], tints, strict=True):
-        circled(ax, name, (0, height), tint)
-        for text in called:
+    for height, (name, _, _, *headings), tint in zip(circle_heights, figure["left"], tints, strict=True):
+        draw_circled(ax, name, (0, height), tint)
+        for text in headings:
             ax.text(-0.04, height - 0.75, text, size=9, weight="bold")
     ax.set(xlim=(-0.25, 1.5), ylim=(bottom, -0.5))
     ax.set_axis_off()

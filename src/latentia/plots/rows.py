@@ -1,4 +1,4 @@
-"""Where do rows belong, how far do their groups lie apart, and when is each state?"""
+"""Plots of rows: clusters, memberships, and states over time."""
 
 from __future__ import annotations
 
@@ -13,19 +13,29 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import LatentiaError
 from ..report.communities import PALETTE as TWENTY
 from ..report.figures import places_on_a_plane, points
-from ._axes import as_written, attribute, colour, column_names, entry, finished, legend, names_of_all, new_axes, spread
+from ._axes import (
+    attribute,
+    check_names,
+    colour,
+    column_names,
+    disable_formulas,
+    entry,
+    finish_axes,
+    legend,
+    new_axes,
+    select_rows,
+)
 from .figures import plot_figure
 
-_MEMBERS, _ROWS = 500, 2000
-_KINDS = 12  # of symbols that are drawn as names
+_N_MEMBERS, _N_ROWS = 500, 2000
+_MAX_SYMBOLS = 12  # Sequences of few symbols are drawn with symbol names.
 
 
-@as_written
-def plot_clusters(model: Any, X: Any, *, n: int = _ROWS, ax: Any = None) -> Any:
-    """Draw rows in the plane in which the means of the components lie farthest apart, in the colours of their components.
+@disable_formulas
+def plot_clusters(model: Any, X: Any, *, n: int = _N_ROWS, ax: Any = None) -> Any:
+    """Plot the rows in the plane that best separates the component means, coloured by component.
 
-    Rows and means have as many dimensions as there are columns, and the plane has two: components that cover each other there
-    may be apart in other directions.
+    The plane shows only two of all directions: components that overlap there may be separate in other directions.
 
     Parameters
     ----------
@@ -33,7 +43,7 @@ def plot_clusters(model: Any, X: Any, *, n: int = _ROWS, ax: Any = None) -> Any:
         A fitted mixture, or a hidden Markov model of vectors.
     X : array or sparse matrix of shape (n_rows, D)
     n : int
-        How many rows at most, at even distances.
+        Maximal number of rows, evenly spaced.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
@@ -45,31 +55,31 @@ def plot_clusters(model: Any, X: Any, *, n: int = _ROWS, ax: Any = None) -> Any:
     means = np.hstack(means) if isinstance(means, list) else means
     labels = np.asarray(model.predict(X))
     if np.shape(X)[1:] != means.shape[1:]:
-        raise LatentiaError(f"One table with {means.shape[1]} columns is needed.")
-    some = spread(len(labels), n)
-    rows = X.tocsr()[some].toarray() if sparse.issparse(X) else np.asarray(X, dtype=float)[some]
+        raise LatentiaError(f"Expected a table with {means.shape[1]} columns.")
+    row_numbers = select_rows(len(labels), n)
+    rows = X.tocsr()[row_numbers].toarray() if sparse.issparse(X) else np.asarray(X, dtype=float)[row_numbers]
     weights = model.weights_ / model.weights_.sum()
     plane, centre = places_on_a_plane(means, weights), weights @ means
     names = [f"{model.nouns[0]} {k}" for k in range(len(means))]
-    ax = plot_figure(points((rows - centre) @ plane, labels[some], (means - centre) @ plane, names), ax=ax)
+    ax = plot_figure(points((rows - centre) @ plane, labels[row_numbers], (means - centre) @ plane, names), ax=ax)
     ax.set_aspect("equal", adjustable="datalim")
     return ax
 
 
-@as_written
-def plot_memberships(model: Any, X: Any = None, *, n: int = _MEMBERS, sort: bool = True, ax: Any = None) -> Any:
-    """Draw how each row, or node, is divided among the components: a column of colours for each.
+@disable_formulas
+def plot_memberships(model: Any, X: Any = None, *, n: int = _N_MEMBERS, sort: bool = True, ax: Any = None) -> Any:
+    """Draw the shares of the components in each row or node, as a column of colours.
 
     Parameters
     ----------
     model : estimator
         A fitted model of mixed memberships: communities, topics, states, mixtures, factorizations.
     X : table, optional
-        The rows; nodes of a graph are known to the model.
+        The rows; models of graphs know their nodes.
     n : int
-        How many rows at most; of more, some at even distances.
+        Maximal number of rows; from more, evenly spaced ones are drawn.
     sort : bool
-        Whether rows stand by their strongest component and, in it, by its share; otherwise in their order, as for sequences.
+        Whether rows are sorted by their strongest component and its share; otherwise they keep their order, as for sequences.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
@@ -79,7 +89,7 @@ def plot_memberships(model: Any, X: Any = None, *, n: int = _MEMBERS, sort: bool
     """
     check_is_fitted(model)
     if X is None and "memberships_" not in vars(model):
-        raise LatentiaError(f"A {type(model).__name__} does not keep its rows: give them, plot_memberships(model, X).")
+        raise LatentiaError(f"A {type(model).__name__} does not store its rows. Give them: plot_memberships(model, X).")
     shares = np.asarray(entry(model, _SHARES, "shares of components in its rows")(model, X))
     shares = shares[np.isfinite(shares).all(axis=1) & (shares.sum(axis=1) > 0)]
     if not len(shares):
@@ -87,14 +97,14 @@ def plot_memberships(model: Any, X: Any = None, *, n: int = _MEMBERS, sort: bool
     shares = shares / shares.sum(axis=1, keepdims=True)
     if sort:
         shares = shares[np.lexsort((-shares.max(axis=1), shares.argmax(axis=1)))]
-    drawn = shares[spread(len(shares), n)]
-    (one, _, rows), ax = model.nouns, new_axes(ax, 8.0, 3.0)
-    edges, tops = np.arange(len(drawn) + 1) - 0.5, np.cumsum(drawn, axis=1)
-    for k, (top, part) in enumerate(zip(tops.T, drawn.T, strict=True)):
-        look = {"color": TWENTY[k % len(TWENTY)], "label": f"{one} {k}", "linewidth": 0}
+    drawn_shares = shares[select_rows(len(shares), n)]
+    (singular, _, rows), ax = model.nouns, new_axes(ax, 8.0, 3.0)
+    edges, tops = np.arange(len(drawn_shares) + 1) - 0.5, np.cumsum(drawn_shares, axis=1)
+    for k, (top, part) in enumerate(zip(tops.T, drawn_shares.T, strict=True)):
+        look = {"color": TWENTY[k % len(TWENTY)], "label": f"{singular} {k}", "linewidth": 0}
         ax.stairs(top, edges, baseline=top - part, fill=True, **look)
-    some = "" if len(drawn) == len(shares) else f"{len(drawn)} of "
-    ax.set_xlabel(f"{some}{len(shares):,} {rows}" + (f", by their strongest {one}" if sort else ""))
+    sample_text = "" if len(drawn_shares) == len(shares) else f"{len(drawn_shares)} of "
+    ax.set_xlabel(f"{sample_text}{len(shares):,} {rows}" + (f", by their strongest {singular}" if sort else ""))
     ax.set(xlim=(edges[0], edges[-1]), ylim=(0, 1), ylabel="share", xticks=[])
     ax.spines[:].set_visible(False)
     if shares.shape[1] <= len(TWENTY):
@@ -102,22 +112,22 @@ def plot_memberships(model: Any, X: Any = None, *, n: int = _MEMBERS, sort: bool
     return ax
 
 
-def _probable(model: Any, X: Any) -> np.ndarray:
+def _predict_shares(model: Any, X: Any) -> np.ndarray:
     return model.predict_proba(X)  # type: ignore[no-any-return]
 
 
 _SHARES: Mapping[str, Callable[[Any, Any], np.ndarray]] = {
-    **dict.fromkeys(("MixtureMethods", "ContrastiveGaussianMixture", "ChainMethods"), _probable),
+    **dict.fromkeys(("MixtureMethods", "ContrastiveGaussianMixture", "ChainMethods"), _predict_shares),
     "TopicTables": lambda model, X: model.transform(X),
     "MomentMultiLabelClassifier": lambda model, X: model.posterior(X),
     "MembershipMethods": lambda model, X: model.memberships_ if X is None else model.transform(X),
-    # Of a factorization the share of a component is that of its entries in a row's sum.
+    # In a factorization the share of a component is its part of the row's sum.
     "FactorModel": lambda model, X: model.transform(X) * model.components_.sum(axis=1),
 }
-"""Shares of the components in every row, shape (n, K)."""
+"""Functions that return the shares of the components in every row, shape (n, K)."""
 
 
-@as_written
+@disable_formulas
 def plot_states(
     model: Any,
     X: Any,
@@ -128,7 +138,7 @@ def plot_states(
     names: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a sequence with its most probable states as colours behind it.
+    """Draw a sequence over a background in the colours of its most probable states.
 
     Parameters
     ----------
@@ -137,9 +147,9 @@ def plot_states(
     X : array of shape (n_steps,) of symbols, or (n_steps, D) of numbers
         One sequence.
     column : int or str
-        Which column to draw, where there are several.
+        Column to draw, if there are several.
     start, stop : int
-        The steps to draw; by default all.
+        First and last step to draw; by default all.
     names : sequence of str of length K, optional
         Names of the states; by default their numbers.
     ax : matplotlib.axes.Axes, optional
@@ -150,39 +160,39 @@ def plot_states(
     matplotlib.axes.Axes
     """
     K = len(attribute(model, "transmat_", "states"))
-    labels = names_of_all(names, [f"state {k}" for k in range(K)], "states")
+    labels = check_names(names, [f"state {k}" for k in range(K)], "states")
     states, (values, title) = np.asarray(model.predict(X)), _column(model, X, column)
-    shown = np.arange(len(values))[start:stop]
-    if not len(shown):
+    steps = np.arange(len(values))[start:stop]
+    if not len(steps):
         raise LatentiaError(f"No steps lie from {start} to {stop}: there are {len(values)}.")
     from matplotlib.patches import Patch
 
-    ax, found = new_axes(ax, 9.0, 3.2), np.unique(states[shown])
-    edges = [0, *np.flatnonzero(np.diff(states[shown])) + 1, len(shown)]
+    ax, visible_states = new_axes(ax, 9.0, 3.2), np.unique(states[steps])
+    edges = [0, *np.flatnonzero(np.diff(states[steps])) + 1, len(steps)]
     for first, last in pairwise(edges):
-        tint = colour(int(states[shown[first]]))
-        ax.axvspan(shown[first] - 0.5, shown[last - 1] + 0.5, color=tint, alpha=0.22, linewidth=0)
-    kinds, codes = np.unique(values[shown], return_inverse=True)
-    if values.dtype.kind in "biuf" and (title != "symbol" or len(kinds) > _KINDS):
-        ax.plot(shown, values[shown], color="#1b2430", linewidth=1)
+        tint = colour(int(states[steps[first]]))
+        ax.axvspan(steps[first] - 0.5, steps[last - 1] + 0.5, color=tint, alpha=0.22, linewidth=0)
+    kinds, codes = np.unique(values[steps], return_inverse=True)
+    if values.dtype.kind in "biuf" and (title != "symbol" or len(kinds) > _MAX_SYMBOLS):
+        ax.plot(steps, values[steps], color="#1b2430", linewidth=1)
     else:
-        ax.plot(shown, codes, "|", color="#1b2430", markersize=7)
+        ax.plot(steps, codes, "|", color="#1b2430", markersize=7)
         ax.set_yticks(range(len(kinds)), [str(kind) for kind in kinds])
-    handles = [Patch(color=colour(int(k)), alpha=0.35, label=labels[int(k)]) for k in found]
-    legend(ax, handles=handles, ncols=min(len(found), 6), loc="lower left", bbox_to_anchor=(0, 1))
-    ax.set_xlim(shown[0] - 0.5, shown[-1] + 0.5)
-    return finished(ax, "step", title, grid="y")
+    handles = [Patch(color=colour(int(k)), alpha=0.35, label=labels[int(k)]) for k in visible_states]
+    legend(ax, handles=handles, ncols=min(len(visible_states), 6), loc="lower left", bbox_to_anchor=(0, 1))
+    ax.set_xlim(steps[0] - 0.5, steps[-1] + 0.5)
+    return finish_axes(ax, "step", title, grid="y")
 
 
 def _column(model: Any, X: Any, column: int | str) -> tuple[np.ndarray, str]:
-    """What of a sequence is drawn, and its name."""
+    """Return the drawn values of a sequence and their name."""
     values = np.asarray(X)
     if values.ndim == 1:
         return values, "symbol"
-    known = column_names(model, values.shape[1], getattr(X, "columns", None))
-    if isinstance(column, str) and column not in known:
-        raise LatentiaError(f"There are {', '.join(known)}.", parameter="column", value=column)
-    place = known.index(column) if isinstance(column, str) else column
+    names = column_names(model, values.shape[1], getattr(X, "columns", None))
+    if isinstance(column, str) and column not in names:
+        raise LatentiaError(f"no such column. There are {', '.join(names)}.", parameter="column", value=column)
+    place = names.index(column) if isinstance(column, str) else column
     if not -values.shape[1] <= place < values.shape[1]:
-        raise LatentiaError(f"There are {values.shape[1]} columns.", parameter="column", value=column)
-    return values[:, place], known[place]
+        raise LatentiaError(f"no such column. There are {values.shape[1]} columns.", parameter="column", value=column)
+    return values[:, place], names[place]

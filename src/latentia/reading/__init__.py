@@ -1,22 +1,22 @@
-"""Reading: what a file or frame holds, with a role for every column, said before anything is fitted.
+"""Reading files and data frames: a role for every column, reported before any fit.
 
-``read(source)`` gives a `Reading`, which commands print and estimators take. ``latentia look FILE`` shows it.
+``read(source)`` returns a `Reading`, which commands print and estimators accept. ``latentia look FILE`` shows it.
 """
 
 from ._counts import holds_texts, table_counts, triple_columns
 from ._excel import is_excel
 from ._others import holds_chains
-from ._read import is_table_name, kept_readings, look_at, open_reading, read, reading_as, reading_of, readings
+from ._read import is_table_name, look_at, open_reading, read, reading_as, reading_of, reading_settings, readings
 from ._reading import Reading
-from ._roles import ROLES, Asked, Column, find_columns, is_coded
+from ._roles import ROLES, Column, ColumnOptions, find_columns, is_coded
 from ._shapes import is_clock, is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
 from ._tables import RawTable, column_names, has_columns, is_csv, open_table
 from ._tags import split_tags
 
 __all__ = [
     "ROLES",
-    "Asked",
     "Column",
+    "ColumnOptions",
     "RawTable",
     "Reading",
     "column_names",
@@ -31,7 +31,6 @@ __all__ = [
     "is_named_matrix",
     "is_symmetric_matrix",
     "is_table_name",
-    "kept_readings",
     "long_columns",
     "look_at",
     "matrix_of",
@@ -40,6 +39,7 @@ __all__ = [
     "read",
     "reading_as",
     "reading_of",
+    "reading_settings",
     "readings",
     "split_tags",
     "table_counts",

@@ -1,4 +1,4 @@
-"""Tables of counts: a column a word, or a row for each document and word."""
+"""Tables of counts: one column per word, or one row per document and word."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ._numbers import numbers_of
 from ._read import open_reading
 from ._tables import RawTable, has_columns
 
-_DOCUMENT = re.compile(
+_DOCUMENT_COLUMN = re.compile(
     r"(.*[_ .-])?(doc|document|text|file|id|article|paper)s?(id|_id|_no|_name)?|docid|doc_?id", re.IGNORECASE
 )
-_WORD = re.compile(r"(term|word|token|feature|gene|lemma|ngram)s?(_?id|_name)?", re.IGNORECASE)
-_COUNT = re.compile(r"(n|count|counts|freq|frequency|tf|times|value|occurrences|x)", re.IGNORECASE)
-_FEWEST = 10  # columns of counts that make a table of counts
+_WORD_COLUMN = re.compile(r"(term|word|token|feature|gene|lemma|ngram)s?(_?id|_name)?", re.IGNORECASE)
+_COUNT_COLUMN = re.compile(r"(n|count|counts|freq|frequency|tf|times|value|occurrences|x)", re.IGNORECASE)
+_MIN_COUNT_COLUMNS = 10  # in a table with one column per word
 
 
 def holds_texts(path: Path) -> bool:
@@ -34,9 +34,9 @@ def holds_texts(path: Path) -> bool:
 
 
 def table_counts(path: Path, encoding: str | None = None) -> tuple[Any, list[str], list[str] | None] | None:
-    """Read counts of words in a table: values, words and names of documents; None for a table of texts.
+    """Read counts of words from a table: values, words and names of documents; None for a table of texts.
 
-    The table has a column for each word, all of counts, or a row for each document and word with a count.
+    The table has a column of counts per word, or a row with a count per document and word.
 
     Parameters
     ----------
@@ -50,17 +50,19 @@ def table_counts(path: Path, encoding: str | None = None) -> tuple[Any, list[str
     assert table is not None
     triples = triple_columns(table)
     if triples is not None:
-        return _of_triples(table, *triples)
+        return _pivot_triples(table, *triples)
     counts = [
         column.name
         for column in reading.columns
         if column.role == "count" or (column.role == "binary" and column.coding == ("1", "0"))
     ]
-    others = [column for column in reading.columns if column.name not in counts]
-    if len(counts) < _FEWEST or any(column.role not in ("id", "category", "date", "ignored") for column in others):
+    other_columns = [column for column in reading.columns if column.name not in counts]
+    if len(counts) < _MIN_COUNT_COLUMNS or any(
+        column.role not in ("id", "category", "date", "ignored") for column in other_columns
+    ):
         return None
-    found = [numbers_of(table.series(name)) for name in counts]
-    values = np.column_stack([one.values for one in found])
+    count_columns = [numbers_of(table.series(name)) for name in counts]
+    values = np.column_stack([cells.values for cells in count_columns])
     if np.isnan(values).any():
         return None
     return sparse.csr_array(values), counts, reading.row_names or None
@@ -70,28 +72,30 @@ def triple_columns(table: RawTable) -> tuple[str, str, str] | None:
     """Return the columns of documents, words and counts of a table with a row for each document and word."""
     if len(table.names) != 3:
         return None
-    word = next((name for name in table.names if _WORD.fullmatch(name)), None)
+    word = next((name for name in table.names if _WORD_COLUMN.fullmatch(name)), None)
     rest = [name for name in table.names if name != word]
-    count = next((name for name in reversed(rest) if _COUNT.fullmatch(name)), None)
-    document = next((name for name in rest if name != count and _DOCUMENT.fullmatch(name)), None)
+    count = next((name for name in reversed(rest) if _COUNT_COLUMN.fullmatch(name)), None)
+    document = next((name for name in rest if name != count and _DOCUMENT_COLUMN.fullmatch(name)), None)
     return None if word is None or count is None or document is None else (document, word, count)
 
 
-def _of_triples(table: RawTable, document: str, word: str, count: str) -> tuple[Any, list[str], list[str]]:
-    found = numbers_of(table.series(count))
-    wrong = (found.values < 0) | (found.values % 1 != 0)
-    if found.wrong is not None or wrong.any():
-        row = int(wrong.argmax()) if found.wrong is None else found.wrong
+def _pivot_triples(table: RawTable, document: str, word: str, count: str) -> tuple[Any, list[str], list[str]]:
+    numbers = numbers_of(table.series(count))
+    wrong = (numbers.values < 0) | (numbers.values % 1 != 0)
+    if numbers.wrong is not None or wrong.any():
+        row = int(wrong.argmax()) if numbers.wrong is None else numbers.wrong
         cell = table.texts(count)[row]
-        raise LatentiaError(f"{cell!r}, and a count is a whole number from 0.", value=cell, **table.cell(row, count))
-    rows, names = _codes(table.texts(document))
-    places, words = _codes(table.texts(word))
-    cells = sparse.coo_array((found.values, (rows, places)), shape=(len(names), len(words)))
+        raise LatentiaError(
+            f"expected a count, a whole number from 0, and found {cell!r}.", value=cell, **table.cell(row, count)
+        )
+    rows, names = _encode(table.texts(document))
+    places, words = _encode(table.texts(word))
+    cells = sparse.coo_array((numbers.values, (rows, places)), shape=(len(names), len(words)))
     return sparse.csr_array(cells), words, names
 
 
-def _codes(column: Any) -> tuple[np.ndarray, list[str]]:
-    """Return the place of every cell among the different ones, in the order of their first use, and these."""
+def _encode(column: Any) -> tuple[np.ndarray, list[str]]:
+    """Return a code per cell and the distinct cells, numbered in the order of first use."""
     import polars as pl
 
     names = column.unique(maintain_order=True)

@@ -1,4 +1,4 @@
-"""Cells of texts as numbers: percent, money, grouped thousands, decimal commas; and which cells have no value."""
+"""Numbers in cells of text: percent, money, grouped thousands, decimal commas; and cells without a value."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MISSING = frozenset(
     {"", "na", "n/a", "n.a.", "#n/a", "#n/a n/a", "#na", "<na>", "nan", "-nan", "null", "#null!", "none", "nil", "?", "-", "--",
      "---", "\u2013", "\u2014", ".", "..", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "missing", "unknown", "nat", "\\n"}
 )  # fmt: skip
-"""What cells without a value hold, in lower case."""
+"""Contents of cells without a value, in lower case."""
 EMPTY = MISSING - {"unknown", "missing", "none", "nil", "null"}
-"""Those of them that are no words, and so are missing in columns of texts as well."""
+"""The same without words: these mark missing cells in columns of text too."""
 _TRUTH = {"true": 1.0, "false": 0.0}
 _DIGITS = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _MONEY = re.compile(
@@ -38,25 +38,25 @@ _THOUSAND = 1000.0
 
 @dataclass(frozen=True)
 class Numbers:
-    """Cells as numbers.
+    """A column as numbers.
 
     Attributes
     ----------
     values : ndarray of shape (n_rows,)
-        NaN where there is no value, or a cell is no number.
+        NaN where a cell has no value or is not a number.
     missing : ndarray of bool, shape (n_rows,)
     wrong : int or None
-        The first row whose cell is no number.
+        First row whose cell is not a number.
     problem : str
-        What is wrong with it, and what to do; with ``{other}`` in the place of another row.
+        The problem of that cell and its remedy; ``{other}`` stands for the related row.
     forms : tuple of str
-        How cells were read that are not written as programs write numbers.
+        Notations of the cells that are not plain numbers.
     doubt : str
-        Another meaning that the cells may have.
+        Another possible meaning of the cells.
     unseen : ndarray of bool, shape (n_rows,)
-        Cells of a binary column with neither of its values, as rows may have that a model is applied to.
-    other : int or None
-        Another row that the problem is about.
+        Cells of a binary column with neither of its values; new rows may have such cells.
+    related_row : int or None
+        The other row that the problem mentions.
     """
 
     values: np.ndarray
@@ -66,17 +66,17 @@ class Numbers:
     forms: tuple[str, ...] = ()
     doubt: str = ""
     unseen: np.ndarray | None = None
-    other: int | None = None
+    related_row: int | None = None
 
     def describe_problem(self, unit: str, rows: Sequence[int]) -> str:
-        """Return the problem; ``rows`` are the numbers that rows have in their file, and ``unit`` what they count."""
-        if self.other is None:
+        """Return the problem; ``rows`` are the positions of the rows in the file, counted in ``unit``."""
+        if self.related_row is None:
             return self.problem
-        return self.problem.format(other=f"{unit} {rows[self.other]}")
+        return self.problem.format(other=f"{unit} {rows[self.related_row]}")
 
 
 def missing_cells(column: pl.Series, words: frozenset[str] = MISSING) -> np.ndarray:
-    """Return which cells of a column of texts have no value, bool."""
+    """Return a boolean mask of the cells of a text column that have no value."""
     stripped = column.fill_null("").str.strip_chars().str.to_lowercase()
     return np.asarray(stripped.is_in(list(words)).to_numpy(), dtype=bool)
 
@@ -87,9 +87,9 @@ def numbers_of(column: pl.Series, separator: str = ",") -> Numbers:
     Parameters
     ----------
     column : polars.Series
-        Of numbers, or of texts.
+        A column of numbers or of text.
     separator : str
-        What separates the columns: where semicolons do, commas are decimal ones.
+        Separator of the columns. If it is a semicolon, commas are decimal commas.
     """
     import polars as pl
 
@@ -98,16 +98,16 @@ def numbers_of(column: pl.Series, separator: str = ",") -> Numbers:
         return Numbers(values, np.isnan(values))
     cells = column.fill_null("").str.strip_chars()
     missing = missing_cells(cells)
-    values, plain = _plain(cells)
+    values, plain = _parse_plain(cells)
     values[missing] = np.nan
     odd = ~plain & ~missing
     if not odd.any():
         return Numbers(values, missing)
-    return _with_forms(cells, values, missing, odd, separator)
+    return _parse_formatted(cells, values, missing, odd, separator)
 
 
 def number_share(column: pl.Series) -> tuple[float, bool]:
-    """Return the share of the cells with a value that are numbers in any form, and whether these are all whole."""
+    """Return the share of numbers, in any notation, among the filled cells, and whether all of them are whole."""
     import polars as pl
 
     if column.dtype == pl.Float64:
@@ -117,47 +117,47 @@ def number_share(column: pl.Series) -> tuple[float, bool]:
     present = cells.filter(pl.Series(~missing_cells(cells)))
     if not len(present):
         return 0.0, False
-    values, plain = _plain(present)
-    odd = [_is_formed(cell) for cell in present.filter(pl.Series(~plain)).head(1000).to_list()]
+    values, plain = _parse_plain(present)
+    odd = [_is_formatted_number(cell) for cell in present.filter(pl.Series(~plain)).head(1000).to_list()]
     share = (plain.sum() + (np.mean(odd) * (~plain).sum() if odd else 0.0)) / len(present)
     return float(share), bool((values[plain] % 1 == 0).all()) and not any(odd)
 
 
-def _plain(cells: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers as programs write them, with true and false, and which cells are such."""
+def _parse_plain(cells: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Parse plain numbers, true and false; return the values and a mask of the cells that are such."""
     import polars as pl
 
     values = cells.cast(pl.Float64, strict=False)
     truths = cells.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Float64)
     values = values.fill_null(truths) if truths.null_count() < len(truths) else values
-    found = values.fill_null(np.nan).to_numpy().copy()
-    plain = np.isfinite(found)
-    return found, plain
+    numbers = values.fill_null(np.nan).to_numpy().copy()
+    plain = np.isfinite(numbers)
+    return numbers, plain
 
 
-def _is_formed(cell: str) -> bool:
-    bare, _ = _bare(cell)
+def _is_formatted_number(cell: str) -> bool:
+    bare, _ = _strip_signs(cell)
     return any(form.fullmatch(bare) for form in (_DIGITS, _COMMAS, _POINTS, _SPACES, _DECIMAL))
 
 
-def _bare(cell: str) -> tuple[str, str]:
-    """Return a cell without percent and currency, and which of them it has."""
+def _strip_signs(cell: str) -> tuple[str, str]:
+    """Strip percent signs and currencies from a cell; return the rest and the kind of sign."""
     cell, form = cell.strip(), ""
     if cell.startswith("(") and cell.endswith(")") and any(map(str.isdigit, cell)):
         cell, form = "-" + cell[1:-1].strip(), "in brackets, as negative"
     cell = cell.replace("\u2212", "-")
     if cell.endswith("%") and len(cell) > 1:
         return cell[:-1].strip(), "percent"
-    found = _MONEY.fullmatch(cell)
-    if found:
-        return found["minus"] + found["rest"].strip(), "money"
-    ended = _MONEY_END.fullmatch(cell)
-    return (ended["rest"].strip(), "money") if ended else (cell, form)
+    leading = _MONEY.fullmatch(cell)
+    if leading:
+        return leading["minus"] + leading["rest"].strip(), "money"
+    trailing = _MONEY_END.fullmatch(cell)
+    return (trailing["rest"].strip(), "money") if trailing else (cell, form)
 
 
 @dataclass
 class _Forms:
-    """What the odd cells of a column say together of commas, points and signs."""
+    """Evidence about commas, points and signs from the formatted cells of a column."""
 
     signs: set[str] = field(default_factory=set)
     grouped: bool = False
@@ -179,34 +179,34 @@ class _Forms:
             self.decimal = True
 
 
-def _with_forms(cells: pl.Series, values: np.ndarray, missing: np.ndarray, odd: np.ndarray, separator: str) -> Numbers:
-    """Read cells that are not written as programs write numbers, all of a column in the same way."""
+def _parse_formatted(
+    cells: pl.Series, values: np.ndarray, missing: np.ndarray, odd: np.ndarray, separator: str
+) -> Numbers:
+    """Read cells that are not plain numbers, all of a column in the same notation."""
     places = np.flatnonzero(odd)
     texts = cells.gather(places).to_list()
-    bare = [_bare(text) for text in texts]
+    bare = [_strip_signs(text) for text in texts]
     forms, plain = _Forms(), ~odd & ~missing
     for cell, sign in bare:
         forms.add(cell, sign)
     points = np.flatnonzero(plain & np.asarray(cells.str.contains(".", literal=True).to_numpy(), bool))
     commas = next((int(i) for i, (cell, _) in zip(places, bare, strict=True) if _DECIMAL.fullmatch(cell)), None)
     if forms.grouped and forms.decimal:
-        return _refused(
-            values, missing, places, texts, "Commas group thousands in some cells and are decimal in others"
-        )
+        return _refuse(values, missing, places, texts, "Commas group thousands in some cells and are decimal in others")
     if (forms.decimal or forms.points) and len(points) and not forms.grouped:
         at, first = int(points[0]), int(places[0]) if commas is None else commas
         problem = "a number with a point, and one in {other} with a comma. Write all with the same."
-        return Numbers(values, missing, at, problem, other=first)
+        return Numbers(values, missing, at, problem, related_row=first)
     decimal, doubt = forms.decimal or forms.points, ""
     if forms.unclear and not forms.grouped and not decimal:
-        decimal, doubt, refused = _unclear(forms, values[plain], separator)
+        decimal, doubt, refused = _interpret_commas(forms, values[plain], separator)
         if refused:
-            return _refused(values, missing, places, texts, refused)
-    read = _reader(decimal)
+            return _refuse(values, missing, places, texts, refused)
+    parse = _make_parser(decimal)
     for i, text, (cell, _) in zip(places, texts, bare, strict=True):
-        value = read(cell)
+        value = parse(cell)
         if value is None or not np.isfinite(value):
-            return Numbers(values, missing, int(i), _no_number(text))
+            return Numbers(values, missing, int(i), _describe_wrong_cell(text))
         values[i] = value
     if "percent" in forms.signs and plain.any() and (values[plain] != 0).any():
         at = int(np.flatnonzero(plain & (values != 0))[0])
@@ -216,11 +216,11 @@ def _with_forms(cells: pl.Series, values: np.ndarray, missing: np.ndarray, odd: 
             at,
             f"{cells[at]!r} has no percent sign, and {texts[0]!r} has one. Write all with the same.",
         )
-    return Numbers(values, missing, None, "", _described(forms, decimal, bare), doubt)
+    return Numbers(values, missing, None, "", _describe_forms(forms, decimal, bare), doubt)
 
 
-def _unclear(forms: _Forms, plain: np.ndarray, separator: str) -> tuple[bool, str, str]:
-    """Decide what a comma before three digits is: whether a decimal one, what may be wrong with that, or why it is refused."""
+def _interpret_commas(forms: _Forms, plain: np.ndarray, separator: str) -> tuple[bool, str, str]:
+    """Interpret commas before three digits: return whether they are decimal, a doubt, and a reason to refuse."""
     cell = forms.unclear
     if separator == ";" and "money" not in forms.signs:
         return (
@@ -230,18 +230,18 @@ def _unclear(forms: _Forms, plain: np.ndarray, separator: str) -> tuple[bool, st
         )
     small = len(plain) > 0 and float(np.abs(plain).max()) < _THOUSAND
     if "money" in forms.signs or (separator in (",", "memory") and (small or not len(plain))):
-        whole = cell.replace(",", "")
-        doubt = f"commas before three digits were read as grouping thousands: {cell} is {whole}"
+        digits = cell.replace(",", "")
+        doubt = f"commas before three digits were read as grouping thousands: {cell} is {digits}"
         return False, "" if "money" in forms.signs else doubt, ""
     return False, "", "Write decimals with a point, and thousands without a comma"
 
 
-def _refused(values: np.ndarray, missing: np.ndarray, places: np.ndarray, texts: Sequence[str], why: str) -> Numbers:
+def _refuse(values: np.ndarray, missing: np.ndarray, places: np.ndarray, texts: Sequence[str], why: str) -> Numbers:
     at = next((i for i, text in enumerate(texts) if "," in text), 0)
     return Numbers(values, missing, int(places[at]), f"{texts[at]!r} is not a number. {why}. Correct it.")
 
 
-def _no_number(text: str) -> str:
+def _describe_wrong_cell(text: str) -> str:
     hint = (
         " Write decimals with a point, and thousands without a comma."
         if "," in text and _DIGITS.fullmatch(text.replace(",", "."))
@@ -251,8 +251,8 @@ def _no_number(text: str) -> str:
 
 
 @cache
-def _reader(decimal: bool) -> Callable[[str], float | None]:
-    """Return the function that reads a bare cell, with decimal commas or with points."""
+def _make_parser(decimal: bool) -> Callable[[str], float | None]:
+    """Return the parser of a stripped cell, for decimal commas or points."""
 
     def read(cell: str) -> float | None:
         if _SPACES.fullmatch(cell):
@@ -266,18 +266,18 @@ def _reader(decimal: bool) -> Callable[[str], float | None]:
     return read
 
 
-def _described(forms: _Forms, decimal: bool, bare: list[tuple[str, str]]) -> tuple[str, ...]:
-    said = [
+def _describe_forms(forms: _Forms, decimal: bool, bare: list[tuple[str, str]]) -> tuple[str, ...]:
+    phrases = [
         {"percent": "percent: 45% is 45", "money": "without the currency"}.get(sign, sign)
         for sign in sorted(forms.signs)
     ]
     if decimal:
-        said.append("with decimal commas")
+        phrases.append("with decimal commas")
     elif forms.grouped or forms.unclear:
-        said.append("with commas that group thousands")
+        phrases.append("with commas that group thousands")
     if any(_SPACES.fullmatch(cell) for cell, _ in bare):
-        said.append("with blanks that group thousands")
-    return tuple(said)
+        phrases.append("with blanks that group thousands")
+    return tuple(phrases)
 
 
 def as_series(values: Any) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Files that are no tables with headings: texts, edges, matrices, sequences; what they are, and commands for them."""
+"""Files without headings: texts, edges, matrices, sequences; their kind and the commands for them."""
 
 from __future__ import annotations
 
@@ -12,59 +12,59 @@ from ._dialect import SAMPLE, find_dialect
 from ._reading import Reading
 from ._tables import is_csv, is_even
 
-_SAMPLED = 200  # lines that are looked at
-_GRAPHS = (".graphml", ".gml", ".gexf", ".net")
-_IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm")
-_EDGE = 3  # cells of a line of edges: two nodes and a weight
-_HEADING = 200  # characters that a heading has at most
-_PROSE = 6  # words of a line, from which lines are texts
+_N_SAMPLE_LINES = 200  # enough to find the kind of a file
+_GRAPH_SUFFIXES = (".graphml", ".gml", ".gexf", ".net")
+_IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm")
+_EDGE_CELLS = 3  # two nodes and a weight
+_MAX_HEADING_LENGTH = 200  # characters; longer cells are text
+_MIN_PROSE_WORDS = 6  # mean words per line of text
 
 
 def is_binary(path: Path) -> bool:
-    """Return True if a file is no text."""
+    """Return True if a file is not text."""
     if plain_name(path).endswith((".npy", ".npz", ".png", ".jpg", ".jpeg", ".mtx", ".bif")):
         return True
     with readable(path), open_lines(path) as file:
         return b"\0" in file.read(SAMPLE)
 
 
-def plain_table(path: Path) -> bool:
-    """Return True if a text of another name has lines of the same number of cells, with headings above them."""
-    sample, whole = _sample(path)
+def is_plain_table(path: Path) -> bool:
+    """Return True if a text with another suffix is a table: headings above lines of equally many cells."""
+    sample, is_complete = _sample(path)
     if sample.startswith((">", "%%MatrixMarket")):
         return False
-    dialect = find_dialect(sample, ",", whole=whole)
+    dialect = find_dialect(sample, ",", is_complete=is_complete)
     lines = [line for line in sample.splitlines() if line.strip()][dialect.start :]
     heading = lines[0].split(None if dialect.separator == " " else dialect.separator) if lines else []
     if (
         len(heading) < 2
-        or max(map(len, heading)) > _HEADING
+        or max(map(len, heading)) > _MAX_HEADING_LENGTH
         or all(re.fullmatch(r"[-+.\deE]+", cell.strip()) for cell in heading)
     ):
         return False
     if dialect.separator == " ":
-        return dialect.names_rows or len(heading) > _EDGE
-    return is_even(sample, whole=whole)
+        return dialect.names_rows or len(heading) > _EDGE_CELLS
+    return is_even(sample, is_complete=is_complete)
 
 
 def holds_chains(path: Path, encoding: str | None = None) -> bool:
-    """Return True if lines of separated values, without headings, are sequences in which symbols come back."""
-    return is_csv(path) and path.is_file() and _of_lines(path, path.name, encoding).shape == "sequences"
+    """Return True if the lines of a CSV file without headings are sequences whose symbols recur."""
+    return is_csv(path) and path.is_file() and _classify_lines(path, path.name, encoding).shape == "sequences"
 
 
-def other_reading(path: Path, name: str, encoding: str | None) -> Reading:
-    """Return what a file or folder is that has no headings, with the commands for it."""
+def read_without_headings(path: Path, name: str, encoding: str | None) -> Reading:
+    """Find the kind of a file or folder without headings, and the commands for it."""
     file = shlex.quote(name)
     if path.is_dir():
-        n = sum(1 for one in path.rglob("*") if one.is_file() and not one.name.startswith("."))
+        n = sum(1 for entry in path.rglob("*") if entry.is_file() and not entry.name.startswith("."))
         shape = "counts" if any(path.glob("*.mtx*")) or any(path.glob("docword*")) else "texts"
-        return Reading(name, shape, (), n, ("a folder: a document a file",), (f"latentia topics {file} -k 5:25:5",))
+        return Reading(name, shape, (), n, ("a folder: one document per file",), (f"latentia topics {file} -k 5:25:5",))
     if not path.exists():
         raise LatentiaError("no such file.", source=path)
     lower = plain_name(path)
-    if lower.endswith(_GRAPHS):
+    if lower.endswith(_GRAPH_SUFFIXES):
         return Reading(name, "pairs", (), 0, ("a graph",), (f"latentia communities {file} -k auto",))
-    if lower.endswith(_IMAGES):
+    if lower.endswith(_IMAGE_SUFFIXES):
         return Reading(name, "image", (), 0, ("a picture",), (f"latentia dictionary {file}",))
     if lower.endswith((".npy", ".npz")):
         return Reading(
@@ -75,7 +75,7 @@ def other_reading(path: Path, name: str, encoding: str | None) -> Reading:
             ("an array of NumPy",),
             (f"latentia nmf {file} -k 5", f"latentia communities {file} -k auto"),
         )
-    kind = _format(path)
+    kind = _detect_matrix_format(path)
     if kind in ("uci", "matrixmarket"):
         return Reading(
             name,
@@ -87,10 +87,10 @@ def other_reading(path: Path, name: str, encoding: str | None) -> Reading:
         )
     if kind == "svmlight":
         return Reading(name, "counts", (), 0, ("counts of words with labels (svmlight)",), (f"latentia labels {file}",))
-    return _of_lines(path, name, encoding)
+    return _classify_lines(path, name, encoding)
 
 
-def _format(path: Path) -> str:
+def _detect_matrix_format(path: Path) -> str:
     try:
         return detect_format(path)
     except LatentiaError:
@@ -103,10 +103,10 @@ def _sample(path: Path, encoding: str | None = None) -> tuple[str, bool]:
         return sample, len(sample) < SAMPLE
 
 
-def _of_lines(path: Path, name: str, encoding: str | None) -> Reading:
-    """Tell texts, edges, sequences and baskets from their lines."""
+def _classify_lines(path: Path, name: str, encoding: str | None) -> Reading:
+    """Distinguish texts, edges, sequences and baskets by their lines."""
     sample, _ = _sample(path, encoding)
-    lines = [line.strip() for line in sample.splitlines() if line.strip()][:_SAMPLED]
+    lines = [line.strip() for line in sample.splitlines() if line.strip()][:_N_SAMPLE_LINES]
     with open_unicode(path, None, encoding) as file:
         n = sum(1 for _ in file)
     file_name = shlex.quote(name)
@@ -129,7 +129,7 @@ def _of_lines(path: Path, name: str, encoding: str | None) -> Reading:
             "pairs",
             (),
             n,
-            ("two names a line",),
+            ("two names per line",),
             (f"latentia communities {file_name} -k auto", f"latentia matrix {file_name} -k 10"),
         )
     commas = sum("," in line for line in lines)
@@ -139,11 +139,11 @@ def _of_lines(path: Path, name: str, encoding: str | None) -> Reading:
     repeated = sum(len(set(row)) < len(row) for row in cells)
     if 2 * commas > len(lines) and 2 * repeated > len(lines):
         n_symbols = len({cell for row in cells for cell in row})
-        note = f"a sequence a line, of {n_symbols} symbols between commas"
+        note = f"one sequence per line, of {n_symbols} symbols separated by commas"
         return Reading(name, "sequences", (), n, (note,), (f"latentia hmm {file_name} -k 2:6",))
-    if 2 * commas > len(lines) and mean < 2 * _PROSE and not any(line.endswith(".") for line in lines):
+    if 2 * commas > len(lines) and mean < 2 * _MIN_PROSE_WORDS and not any(line.endswith(".") for line in lines):
         return Reading(
-            name, "baskets", (), n, ("a list of items a line",), (f"latentia noisy-or {file_name} --baskets",)
+            name, "baskets", (), n, ("a list of items per line",), (f"latentia noisy-or {file_name} --baskets",)
         )
     if distinct <= max(20, sum(words) / 20):
         return Reading(
@@ -151,8 +151,8 @@ def _of_lines(path: Path, name: str, encoding: str | None) -> Reading:
             "sequences",
             (),
             n,
-            (f"a sequence a line, of {distinct} symbols",),
+            (f"one sequence per line, of {distinct} symbols",),
             (f"latentia hmm {file_name} -k 2:6",),
         )
-    how = (f"latentia topics {file_name} -k 5:25:5", f"latentia matrix {file_name} --window 2 -k 20")
-    return Reading(name, "texts", (), n, ("a document a line",), how)
+    commands = (f"latentia topics {file_name} -k 5:25:5", f"latentia matrix {file_name} --window 2 -k 20")
+    return Reading(name, "texts", (), n, ("one document per line",), commands)

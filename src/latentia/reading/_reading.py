@@ -1,4 +1,4 @@
-"""What was read: a table with a role for every column, texts, pairs, sequences or baskets; said before anything is fitted."""
+"""Results of reading: a table with a role for every column, texts, pairs, sequences or baskets."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ import numpy as np
 from .._frames import new_frame
 from ..exceptions import LatentiaError, MissingExtraError
 from ._numbers import EMPTY, Numbers, numbers_of
-from ._roles import NUMERIC, Asked, Column, binary_values, coded
+from ._roles import NUMERIC, Column, ColumnOptions, binary_values, blank_missing_codes
 from ._tables import RawTable
 
-_PRINTED = 8  # lines that commands print
-_LISTED = 10
+_MAX_LINES = 8  # lines that commands print about a file
+_MAX_NAMES = 10
 
 
 @dataclass(frozen=True)
 class Reading:
-    r"""What was read of a file or frame.
+    r"""Contents of a file or data frame, with the role of every column.
 
     Attributes
     ----------
     source : str
         Name of the file.
     shape : str
-        "table", "texts", "baskets", "pairs", "matrix", "sequences" or "counts": what the file as a whole can be.
+        Kind of the whole file: "table", "texts", "baskets", "pairs", "matrix", "sequences" or "counts".
     columns : tuple of Column
         The columns, with the role of each.
     n_rows : int
     notes : tuple of str
-        What was skipped or decided about the file, with the option that changes it.
+        What was skipped or decided, with the option that changes it.
     commands : tuple of str
-        Commands that can answer questions of such a file.
+        Commands that fit such a file.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Reading:
     notes: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     table: RawTable | None = field(default=None, repr=False, compare=False)
-    asked: Asked = field(default_factory=Asked, repr=False, compare=False)
+    asked: ColumnOptions = field(default_factory=ColumnOptions, repr=False, compare=False)
     data: Any = field(default=None, repr=False, compare=False)
 
     EMPTY: ClassVar = EMPTY
@@ -77,7 +77,7 @@ class Reading:
 
     @property
     def path(self) -> Path | None:
-        """The file, where it is a table."""
+        """Path of the file; None unless it is a table."""
         return None if self.table is None else self.table.path
 
     @property
@@ -87,56 +87,56 @@ class Reading:
 
     @property
     def naming(self) -> str:
-        """The column that names the rows: the one that is asked for, or the first id that does more than count them."""
+        """Name of the column that names the rows: the requested one, or the first id that does not merely count them."""
         ids = (c.name for c in self.columns if c.role == "id" and "counts the rows" not in c.reason)
         named = self.asked.id or ""
-        return named if named in self._by_name else next(ids, "")
+        return named if named in self.columns_by_name else next(ids, "")
 
     @cached_property
-    def _by_name(self) -> dict[str, Column]:
+    def columns_by_name(self) -> dict[str, Column]:
         return {column.name: column for column in self.columns}
 
     def column(self, name: str) -> Column:
         """Return the record of a column."""
-        found = self._by_name.get(name)
-        if found is None:
-            names = list(self._by_name)
+        column = self.columns_by_name.get(name)
+        if column is None:
+            names = list(self.columns_by_name)
             raise LatentiaError(f"no column {name!r}. There are {', '.join(names[:30])}.", source=self.source)
-        return found
+        return column
 
     def numbers(self, name: str) -> Numbers:
-        """Return a column as numbers; one of two values as 0 and 1, if it is read so."""
-        found, raw = self.column(name), self._raw(name)
+        """Return a column as numbers; a coded binary column as 0 and 1."""
+        column, raw = self.column(name), self._raw(name)
         separator = self.table.separator if self.table is not None else ","
-        if self.asked.is_coded(found):
-            return binary_values(raw, found.coding, self.asked.empty, separator)
+        if self.asked.is_coded(column):
+            return binary_values(raw, column.coding, self.asked.empty, separator)
         return numbers_of(raw, separator)
 
     def texts(self, name: str) -> list[str]:
         """Return the cells of a column as they are written."""
         if self.table is None:
-            raise LatentiaError("no table, and it has no columns.", source=self.source)
-        return list(coded(self.table.texts(name), self.asked.codes_of(name)).to_list())
+            raise LatentiaError("expected a table; this source has no columns.", source=self.source)
+        return list(blank_missing_codes(self.table.texts(name), self.asked.codes_of(name)).to_list())
 
     def holds_texts(self, name: str) -> bool:
         """Return True if the cells of a column are written as texts."""
-        return bool(self._raw(name).dtype != _float())
+        return bool(self._raw(name).dtype != _float_type())
 
     def values(self, names: Sequence[str] | None = None) -> np.ndarray:
-        """Return columns as numbers, shape (n_rows, D), NaN where there is no value; by default all that are used.
+        """Return columns as numbers, shape (n_rows, D), with NaN for missing values; by default all columns in use.
 
-        A cell that is no number is an error, which says where it stands.
+        A cell that is not a number raises an error that names the cell.
         """
         columns = []
         for name in self.used if names is None else names:
-            found = self.numbers(name)
-            if found.wrong is not None:
-                raise LatentiaError(self.describe_problem(found), **self.cell(found.wrong, name))
-            columns.append(found.values)
+            numbers = self.numbers(name)
+            if numbers.wrong is not None:
+                raise LatentiaError(self.describe_problem(numbers), **self.cell(numbers.wrong, name))
+            columns.append(numbers.values)
         return np.column_stack(columns) if columns else np.empty((self.n_rows, 0))
 
     def cell(self, row: int, name: str) -> dict[str, Any]:
-        """Return what an error about a cell carries."""
+        """Return the data of an error about a cell."""
         return (
             {"place": f"column {name!r}", "row": row, "column": name}
             if self.table is None
@@ -144,13 +144,13 @@ class Reading:
         )
 
     def describe_problem(self, numbers: Numbers) -> str:
-        """Return what is wrong with the cells of a column, with the lines of the rows that it is about."""
+        """Describe the problem of a column with the lines of the rows concerned."""
         if self.table is None:
             return numbers.describe_problem("row", range(self.n_rows))
         return numbers.describe_problem(self.table.unit, self.table.rows)
 
     def to_frame(self) -> Any:
-        """Return the columns that are used, as numbers, and those of categories, tags and texts, as a data frame."""
+        """Return the columns of numbers, categories, tags and texts as a data frame."""
         columns: dict[str, Any] = {}
         for column in self.columns:
             if column.role in NUMERIC:
@@ -165,7 +165,7 @@ class Reading:
             return pl.DataFrame(columns)
 
     def numeric_frame(self) -> Any:
-        """Return the columns that are used as numbers, as a data frame of polars."""
+        """Return the columns of numbers as a polars data frame."""
         import polars as pl
 
         table = self.values()
@@ -173,14 +173,14 @@ class Reading:
 
     def _raw(self, name: str) -> Any:
         if self.table is None:
-            raise LatentiaError("no table, and it has no columns.", source=self.source)
-        return coded(self.table.series(name), self.asked.codes_of(name))
+            raise LatentiaError("expected a table; this source has no columns.", source=self.source)
+        return blank_missing_codes(self.table.series(name), self.asked.codes_of(name))
 
-    # --- what is said -------------------------------------------------------------------------------------------
+    # --- descriptions -------------------------------------------------------------------------------------------
 
     @property
-    def kept(self) -> dict[str, Any]:
-        """What a model keeps, to read other files in the same way: what the options say, and what is 1 and 0."""
+    def model_settings(self) -> dict[str, Any]:
+        """Settings that a model stores to read other files in the same way: the options and the codings of binary columns."""
         codings = [[c.name, *c.coding][:3] for c in self.columns if self.asked.is_coded(c) and c.coding != ("1", "0")]
         asked = self.asked
         return {
@@ -190,7 +190,7 @@ class Reading:
 
     @property
     def doubts(self) -> list[str]:
-        """What may be meant in another way, with the option that says so."""
+        """Columns with another possible meaning, and the option that selects it."""
         return [f"{column.name!r}: {column.doubt}" for column in self.columns if column.doubt]
 
     @property
@@ -198,50 +198,52 @@ class Reading:
         """Values that may be codes of missing answers, by column."""
         return {column.name: column.suspects for column in self.columns if column.suspects}
 
-    def lines(self, used: Sequence[str] | None = None) -> list[str]:
-        """Return what commands print, in at most eight lines, doubts first.
+    def lines(self, names: Sequence[str] | None = None) -> list[str]:
+        """Return the lines that commands print, at most eight, doubts first.
 
         Parameters
         ----------
-        used : sequence of str, optional
-            The columns that the command uses, where options choose them.
+        names : sequence of str, optional
+            The columns that the command uses; by default all columns of numbers.
         """
-        names = self.used if used is None else list(used)
-        lines = [f"{self.source}: {self.n_rows:,} rows, {len(names)} columns: {_listed(names)}"]
+        names = self.used if names is None else list(names)
+        lines = [f"{self.source}: {self.n_rows:,} rows, {len(names)} columns: {_list_names(names)}"]
         chosen = set(names)
         lines += [f"note: {note}" for note in self.notes]
-        codes = {name: found for name, found in self.suspects.items() if name in chosen}
+        codes = {name: code_values for name, code_values in self.suspects.items() if name in chosen}
         if codes:
-            where = _listed([f"{', '.join(found)} in {name!r}" for name, found in codes.items()], 4)
+            where = _list_names([f"{', '.join(code_values)} in {name!r}" for name, code_values in codes.items()], 4)
             lines.append(
-                f"note: may be codes of missing answers, and are used as numbers: {where}. {self._option_of(codes)}"
+                f"note: used as numbers, though they may be codes of missing answers: {where}. {self._option_of(codes)}"
             )
-        doubts = _doubts([c for c in self.columns if c.doubt and (c.name in chosen or c.role in ("id", "clock"))])
-        groups = _grouped([c for c in self.columns if c.name not in chosen])
+        doubts = _doubt_lines([c for c in self.columns if c.doubt and (c.name in chosen or c.role in ("id", "clock"))])
+        groups = _group_by_role([c for c in self.columns if c.name not in chosen])
         unused = [f"not used: {'; '.join(groups)}"] if groups else []
         missing = [
             f"{c.n_missing:,} in {c.name!r}"
             for c in self.columns
-            if c.n_missing and c.name in chosen and not self._absent(c)
+            if c.n_missing and c.name in chosen and not self.is_empty_absent(c)
         ]
-        unused += [f"cells without a value: {_listed(missing, 5)}"] if missing else []
-        room = _PRINTED - len(lines) - len(unused)
+        unused += [f"cells without a value: {_list_names(missing, 5)}"] if missing else []
+        room = _MAX_LINES - len(lines) - len(unused)
         if len(doubts) > room:
             doubts = [*doubts[: room - 1], f"note: {len(doubts) - room + 1} more doubts: latentia look {self.source}"]
-        return [*lines, *doubts, *unused][:_PRINTED]
+        return [*lines, *doubts, *unused][:_MAX_LINES]
 
     def _option_of(self, codes: Mapping[str, Sequence[str]]) -> str:
-        """Return the option that names codes: of all columns, but of one where others may hold the code as an answer."""
-        every = [
-            (code if len(code.lstrip("-")) > 1 else f"{name}={code}") for name, found in codes.items() for code in found
+        """Return the option for the codes, with the column where other columns may hold a code as an answer."""
+        entries = [
+            (code if len(code.lstrip("-")) > 1 else f"{name}={code}")
+            for name, code_values in codes.items()
+            for code in code_values
         ]
-        return f"--missing-codes {shlex.quote(','.join(sorted(dict.fromkeys(every), key=lambda code: '=' in code)))}"
+        return f"--missing-codes {shlex.quote(','.join(sorted(dict.fromkeys(entries), key=lambda code: '=' in code)))}"
 
-    def _absent(self, column: Column) -> bool:
+    def is_empty_absent(self, column: Column) -> bool:
         return column.role == "binary" and self.asked.empty == "absent"
 
     def rows(self) -> list[list[str]]:
-        """Return the table of columns: name, role, why, examples, missing cells, what to look at; doubts first."""
+        """Return the table of columns: name, role, why, examples, missing cells, what to check; doubts first."""
         ordered = sorted(self.columns, key=lambda column: not (column.doubt or column.suspects))
         return [
             [c.name, c.role, c.reason, ", ".join(c.examples), f"{c.n_missing:,}" if c.n_missing else "", self._look(c)]
@@ -253,7 +255,7 @@ class Reading:
         return "; ".join(filter(None, [codes and f"codes of missing answers? {codes}", column.doubt]))
 
     def record(self) -> dict[str, Any]:
-        """Return all that was decided, as plain values, for ``result.json``."""
+        """Return all decisions as plain values, for ``result.json``."""
         return {
             "source": self.source, "shape": self.shape, "n_rows": self.n_rows, "notes": list(self.notes),
             "columns": [
@@ -284,35 +286,35 @@ class Reading:
         head = html.escape(f"{self.source}: {self.shape}, {self.n_rows:,} rows")
         return f"<p>{head}</p>{notes}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
-    def with_commands(self, commands: Sequence[str]) -> Reading:
-        """Return the reading with commands that fit it."""
+    def replace_commands(self, commands: Sequence[str]) -> Reading:
+        """Return a copy with these commands."""
         return replace(self, commands=tuple(commands))
 
 
-def _doubts(columns: Sequence[Column]) -> list[str]:
-    """Return a line for each doubt, and one for all columns of few whole numbers."""
-    coded = [c for c in columns if "codes of categories" in c.doubt]
-    lines = [f"note: column {c.name!r}: {c.doubt}" for c in columns if len(coded) < 2 or c not in coded]
-    if len(coded) > 1:
-        names = _listed([c.name for c in coded], 6)
-        option = coded[0].doubt.rpartition(", ")[2]
+def _doubt_lines(columns: Sequence[Column]) -> list[str]:
+    """Return a line per doubt; columns of few whole numbers share one."""
+    coded_columns = [c for c in columns if "codes of categories" in c.doubt]
+    lines = [f"note: column {c.name!r}: {c.doubt}" for c in columns if len(coded_columns) < 2 or c not in coded_columns]
+    if len(coded_columns) > 1:
+        names = _list_names([c.name for c in coded_columns], 6)
+        option = coded_columns[0].doubt.rpartition(", ")[2]
         lines.append(
-            f"note: a few whole numbers each, used as numbers: {names}. If they are codes of categories, {option} ..."
+            f"note: used as numbers, though each holds only a few whole numbers: {names}. For codes of categories, {option} ..."
         )
     return lines
 
 
-def _listed(names: Sequence[str], most: int = _LISTED) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _list_names(names: Sequence[str], max_names: int = _MAX_NAMES) -> str:
+    return ", ".join(names[:max_names]) + (f" and {len(names) - max_names} more" if len(names) > max_names else "")
 
 
-def _grouped(columns: Sequence[Column]) -> list[str]:
+def _group_by_role(columns: Sequence[Column]) -> list[str]:
     roles = dict.fromkeys(column.role for column in columns)
-    each = [(role, [column.name for column in columns if column.role == role]) for role in roles]
-    return [f"{_listed(names, 6)} ({'not chosen' if role in NUMERIC else role})" for role, names in each]
+    names_by_role = [(role, [column.name for column in columns if column.role == role]) for role in roles]
+    return [f"{_list_names(names, 6)} ({'not chosen' if role in NUMERIC else role})" for role, names in names_by_role]
 
 
-def _float() -> Any:
+def _float_type() -> Any:
     import polars as pl
 
     return pl.Float64

@@ -1,4 +1,4 @@
-"""What a table as a whole can be: measurements, texts, edges, a matrix with names, receipts, sequences; commands for it."""
+"""Kinds of tables: measurements, texts, edges, a named matrix, receipts, sequences; and commands for each."""
 
 from __future__ import annotations
 
@@ -16,50 +16,60 @@ from ._tables import RawTable
 if TYPE_CHECKING:
     from ._reading import Reading
 
-_FROM = re.compile(r"(source|from|src|node_?1|sender|ego|citing|follower|origin)(_?id)?", re.IGNORECASE)
-_TO = re.compile(r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee)(_?id)?", re.IGNORECASE)
-_BASKET = re.compile(
+_SOURCE_COLUMN = re.compile(r"(source|from|src|node_?1|sender|ego|citing|follower|origin)(_?id)?", re.IGNORECASE)
+_TARGET_COLUMN = re.compile(
+    r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee)(_?id)?", re.IGNORECASE
+)
+_BASKET_COLUMN = re.compile(
     r"(.*[_ .-]|(?-i:.*[a-z](?=[A-Z])))?(invoice|basket|order|receipt|transaction|trans|session|ticket|cart|bill)s?"
     r"([_ .-]?(id|no|nr|number|num|code|key|name|date))?",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r".*(item|product|article|sku|description|stock|symptom|finding|code).*", re.IGNORECASE)
-_TOTAL = re.compile(r"(grand |sub)?(totals?|sum|summe|gesamt|total general|average|mean)\W*", re.IGNORECASE)
-_HEADS = 3  # columns in which a row says that it is a sum
-_CODE = re.compile(r".*(code|sku|id|no|number)", re.IGNORECASE)
-_STEP = re.compile(
+_ITEM_COLUMN = re.compile(r".*(item|product|article|sku|description|stock|symptom|finding|code).*", re.IGNORECASE)
+_TOTAL_CELL = re.compile(r"(grand |sub)?(totals?|sum|summe|gesamt|total general|average|mean)\W*", re.IGNORECASE)
+_N_LABEL_COLUMNS = 3  # A row of totals says so in one of the first three columns.
+_CODE_COLUMN = re.compile(r".*(code|sku|id|no|number)", re.IGNORECASE)
+_SEQUENCE_COLUMN = re.compile(
     r"(.*[_ .-])?(user|subject|patient|person|session|sequence|animal|player|customer|visitor)([_ .-].*|id)?|.+[_ .-]id",
     re.IGNORECASE,
 )
 
 
 def find_shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
-    """Find what a table as a whole can be, and what is to be said of it."""
-    shape, notes = _shape(table, columns)
-    return shape, (*notes, *_sums(table))
+    """Find the kind of a table, and notes about it."""
+    shape, notes = _classify_table(table, columns)
+    return shape, (*notes, *_describe_total_row(table))
 
 
-def _sums(table: RawTable) -> tuple[str, ...]:
-    """Return what to say of a last row that may be the sum of the others."""
-    last = [(str(column[-1]).strip(), column) for column in table.columns[:_HEADS] if len(column)]
-    total = next((cell for cell, column in last if _TOTAL.fullmatch(cell) and (column == column[-1]).sum() == 1), None)
+def _describe_total_row(table: RawTable) -> tuple[str, ...]:
+    """Return a note if the last row may be the sum of the others."""
+    last = [(str(column[-1]).strip(), column) for column in table.columns[:_N_LABEL_COLUMNS] if len(column)]
+    total = next(
+        (cell for cell, column in last if _TOTAL_CELL.fullmatch(cell) and (column == column[-1]).sum() == 1), None
+    )
     if total is None:
         return ()
-    return (f"{table.unit} {table.rows[-1]}, the last, begins with {total!r}: if it sums the others up, take it out",)
+    return (
+        f"{table.unit} {table.rows[-1]}, the last, begins with {total!r}: remove it if it is the sum of the others",
+    )
 
 
-def _shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
+def _classify_table(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
     if is_named_matrix(table):
-        return "matrix", ("the names of the rows are those of the columns: a matrix of pairs",)
+        return "matrix", ("rows and columns have the same names: a matrix of pairs",)
     names, roles = [column.name for column in columns], [column.role for column in columns]
-    if len(names) in (2, 3, 4) and any(map(_FROM.fullmatch, names[:2])) and any(map(_TO.fullmatch, names[:2])):
+    if (
+        len(names) in (2, 3, 4)
+        and any(map(_SOURCE_COLUMN.fullmatch, names[:2]))
+        and any(map(_TARGET_COLUMN.fullmatch, names[:2]))
+    ):
         return "pairs", ()
     long = long_columns(table, columns)
     if long is not None:
         return "baskets", (
-            f"several rows share {long[0]!r}: one row an item. --rows long collects the items {long[1]!r} of each",
+            f"several rows share {long[0]!r}: one row per item. --rows long collects the items {long[1]!r} of each",
         )
-    interleaved = _interleaved(table, columns)
+    interleaved = _describe_interleaving(table, columns)
     if interleaved:
         return "sequences", (interleaved,)
     if "text" in roles:
@@ -68,7 +78,7 @@ def _shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, 
 
 
 def is_named_matrix(table: RawTable) -> bool:
-    """Return True if a table is square and its first column has the names of the others, in their order."""
+    """Return True if a table is square and its first column holds the names of the others, in order."""
     if len(table) != len(table.names) - 1 or len(table) < 2:
         return False
     first = [cell.strip() for cell in table.texts(table.names[0]).to_list()]
@@ -76,7 +86,7 @@ def is_named_matrix(table: RawTable) -> bool:
 
 
 def is_symmetric_matrix(table: RawTable) -> bool:
-    """Return True if a table without names of rows holds numbers alone, is square, and symmetric with more than two rows."""
+    """Return True if a table without row names is a symmetric matrix of numbers with more than two rows."""
     n = len(table)
     if (
         n != len(table.names)
@@ -89,55 +99,55 @@ def is_symmetric_matrix(table: RawTable) -> bool:
 
 
 def is_clock(table: RawTable, name: str) -> bool:
-    """Return True if a column is a time or date, by its name and values."""
-    from ._roles import Asked, find_column
+    """Return True if the name or the values of a column are those of a time or date."""
+    from ._roles import ColumnOptions, find_column
 
-    column = find_column(table, name, Asked())
+    column = find_column(table, name, ColumnOptions())
     named = re.fullmatch(r"(.*[_ .-])?(time|time_?stamp|date|date_?time|year|month|day|epoch|ts)", name, re.IGNORECASE)
     return named is not None or column.role in ("date", "clock")
 
 
 def matrix_of(table: RawTable) -> np.ndarray:
-    """Return the numbers of a matrix with names of columns, and of rows or not, shape (n, n); empty cells are 0."""
+    """Return the numbers of a matrix with column names, shape (n, n); row names are skipped and empty cells are 0."""
     from ..exceptions import LatentiaError
 
     columns = []
     for name in table.names[-len(table) :]:
-        found = numbers_of(table.series(name), table.separator)
-        if found.wrong is not None:
-            raise LatentiaError(found.describe_problem(table.unit, table.rows), **table.cell(found.wrong, name))
-        columns.append(np.nan_to_num(found.values))
+        numbers = numbers_of(table.series(name), table.separator)
+        if numbers.wrong is not None:
+            raise LatentiaError(numbers.describe_problem(table.unit, table.rows), **table.cell(numbers.wrong, name))
+        columns.append(np.nan_to_num(numbers.values))
     return np.column_stack(columns)
 
 
 def long_columns(table: RawTable, columns: Sequence[Column]) -> tuple[str, str] | None:
-    """Return the columns of receipts and of items in a table with a row for each item; None where there are no such."""
+    """Return the columns of receipts and of items in a table with one row per item; None for other tables."""
     if len(columns) < 2:
         return None
-    baskets = [c.name for c in columns if _BASKET.fullmatch(c.name) and c.role != "text"]
-    items = [c.name for c in columns if _ITEM.fullmatch(c.name) and c.name not in baskets[:1]]
-    items.sort(key=lambda name: bool(_CODE.fullmatch(name)))
+    baskets = [c.name for c in columns if _BASKET_COLUMN.fullmatch(c.name) and c.role != "text"]
+    items = [c.name for c in columns if _ITEM_COLUMN.fullmatch(c.name) and c.name not in baskets[:1]]
+    items.sort(key=lambda name: bool(_CODE_COLUMN.fullmatch(name)))
     if not baskets or not items:
         return None
     cells = table.texts(baskets[0])
     return (baskets[0], items[0]) if cells.n_unique() <= 0.8 * len(cells) else None
 
 
-def _interleaved(table: RawTable, columns: Sequence[Column]) -> str:
-    """Return what to say where rows of several sequences are mixed: an id that comes back after others."""
+def _describe_interleaving(table: RawTable, columns: Sequence[Column]) -> str:
+    """Return a note if rows of several sequences are mixed: the ids of sequences alternate."""
     for column in columns:
-        if not _STEP.fullmatch(column.name) or column.n_missing or column.role in ("text", "id", "binary"):
+        if not _SEQUENCE_COLUMN.fullmatch(column.name) or column.n_missing or column.role in ("text", "id", "binary"):
             continue
         cells = table.texts(column.name)
         changes, distinct = int((cells != cells.shift(1)).sum() or 0) + 1, cells.n_unique()
         if 1 < distinct < len(cells) / 3 and changes > 3 * distinct:
             option = f"--sequence {shlex.quote(column.name)}"
-            return f"rows of {distinct:,} {column.name!r} are mixed: as sequences, {option} puts those of each together"
+            return f"rows of {distinct:,} {column.name!r} are mixed: {option} makes each a sequence"
     return ""
 
 
 def commands_for(reading: Reading, path: str) -> list[str]:
-    """Return the commands that can answer questions of a file, ready to copy."""
+    """Return the commands that fit a file, ready to copy."""
     file = shlex.quote(path)
     by_role: dict[str, list[str]] = {}
     for column in reading.columns:
@@ -146,39 +156,39 @@ def commands_for(reading: Reading, path: str) -> list[str]:
         return [f"latentia communities {file} -k 2:10", f"latentia matrix {file} -k 10"]
     if reading.shape == "pairs":
         return [f"latentia communities {file} -k auto", f"latentia matrix {file} -k 10"]
-    found = []
+    commands = []
     if reading.shape == "sequences":
         sequence = next(c.name for c in reading.columns if f"{c.name!r} are mixed" in " ".join(reading.notes))
         symbols = [name for name in by_role.get("category", []) if name != sequence]
         step = f" --column {shlex.quote(symbols[0])}" if symbols else ""
-        found += [f"latentia hmm {file} -k 2:6 --sequence {shlex.quote(sequence)}{step}"]
+        commands += [f"latentia hmm {file} -k 2:6 --sequence {shlex.quote(sequence)}{step}"]
     if reading.shape == "baskets":
-        found += [f"latentia noisy-or {file} --baskets --rows long"]
+        commands += [f"latentia noisy-or {file} --baskets --rows long"]
     if by_role.get("text"):
         text = shlex.quote(by_role["text"][0])
-        found += [f"latentia topics {file} --column {text} -k 5:25:5"]
+        commands += [f"latentia topics {file} --column {text} -k 5:25:5"]
         if by_role.get("tags"):
-            found += [f"latentia labels {file} --column {text} --tags {shlex.quote(by_role['tags'][0])}"]
+            commands += [f"latentia labels {file} --column {text} --tags {shlex.quote(by_role['tags'][0])}"]
     binary, numbers = by_role.get("binary", []), by_role.get("measurement", []) + by_role.get("count", [])
     group = next(iter(by_role.get("category", [])), None)
     if len(binary) >= 3:
-        found += [f"latentia noisy-or {file}{_columns(binary, reading)}"]
+        commands += [f"latentia noisy-or {file}{_columns_option(binary, reading)}"]
     if len(numbers) + len(binary) >= 2:
         effects = f" --effects {shlex.quote('~ ' + group)}" if group and re.fullmatch(r"[A-Za-z_]\w*", group) else ""
-        found += [f"latentia mixture {file} -k 2:8{effects}"]
+        commands += [f"latentia mixture {file} -k 2:8{effects}"]
         if group and len(numbers) + len(binary) + len(by_role["category"]) >= 4:
-            found += [f"latentia mixture {file} -k 2:6 --distribution mixed"]
+            commands += [f"latentia mixture {file} -k 2:6 --distribution mixed"]
     if len(numbers) >= 3:
-        found += [f"latentia ica {file}{_columns(numbers, reading)}"]
+        commands += [f"latentia ica {file}{_columns_option(numbers, reading)}"]
     if len(by_role.get("count", [])) >= 5:
-        found += [f"latentia nmf {file} -k 5{_columns(by_role['count'], reading)}"]
+        commands += [f"latentia nmf {file} -k 5{_columns_option(by_role['count'], reading)}"]
     if by_role.get("clock") and numbers and reading.shape != "sequences":
-        found += [f"latentia hmm {file} -k 2:6{_columns(numbers, reading)}"]
-    return found
+        commands += [f"latentia hmm {file} -k 2:6{_columns_option(numbers, reading)}"]
+    return commands
 
 
-def _columns(names: Sequence[str], reading: Reading) -> str:
-    """Return the option that names columns, where these are not all that are used."""
+def _columns_option(names: Sequence[str], reading: Reading) -> str:
+    """Return the option that names the columns; empty if they are all columns in use."""
     if list(names) == reading.used or any("," in name for name in names) or len(names) > 30:
         return ""
     return f" --columns {shlex.quote(','.join(names))}"

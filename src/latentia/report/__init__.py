@@ -17,14 +17,14 @@ __all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Callable[..., Path]:
-    """A function when it is first asked for: each page has modules of its own, and a command writes one."""
+    """Import a function on first use: each page has its own modules, and a command writes only one page."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f".{_MODULES[name]}", __name__)
     if name == "write_report":
         return module.write_report
     summarize = getattr(module, name.replace("write", "summarize").removesuffix("_report"))
-    return globals().setdefault(name, import_module(".page", __name__).written(summarize))
+    return globals().setdefault(name, import_module(".page", __name__).make_writer(summarize))
 
 
 def __dir__() -> list[str]:

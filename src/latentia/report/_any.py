@@ -1,4 +1,4 @@
-"""Any model, from what it knows without its data: verdict, evidence, components and parameters."""
+"""Page of any model without its data: verdict, evidence, components and parameters."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..contrastive import (
 )  # fmt: skip
 from ..evidence import Evidence
 from ..nmf import ApproximateNMF, PoissonNMF
-from ..summaries import Answer, Column, Figure, Summary, Table, graded
-from .figures import heat_map, named_bars
+from ..summaries import Answer, Column, Figure, Summary, Table, grade_columns
+from .figures import heat_map, horizontal_bars
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
-_TELLING, _MOST_LINES, _MAP_ROWS, _MAP_COLUMNS, _BARS = 6, 300, 40, 60, 15
+_N_COLUMNS, _MAX_ROWS, _MAX_MAP_ROWS, _MAX_MAP_COLUMNS, _MAX_BARS = 6, 300, 40, 60, 15
 
 
 @page()
@@ -32,11 +32,11 @@ def summarize_any(
     model: Any,
     *,
     columns: Sequence[str] | None = None,
-    note: str = "This page shows what the model itself knows, and no rows.",
+    note: str = "This page shows the model alone, without rows of the data.",
 ) -> Summary:
     """Say what is known of a fitted model without its data.
 
-    It is said of models that have no page of their own, and of those whose page needs the data.
+    Models without a page of their own have this page, and models whose page needs the data.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def summarize_any(
     columns : sequence of str, optional
         Names of the columns of the data.
     note : str
-        What the page lacks.
+        Note on missing parts.
 
     Returns
     -------
@@ -53,14 +53,14 @@ def summarize_any(
 
     """
     evidence = evidence_of(model)
-    one = evidence.nouns[0]
+    noun = evidence.nouns[0]
     names = column_names(columns, int(model.n_features_in_))
     values, labels = _values(model, names)
     size = len(values) if values is not None else len(labels) or len(evidence.components)
     kind = type(model).__name__
     views = f" in {count(model.n_views_, 'view')}" if isinstance(model, RichComponents) else ""
     return Summary(
-        says=f"{kind}: {count(size, one)}{views} of {count(len(names), 'column')}.",
+        says=f"{kind}: {count(size, noun)}{views} of {count(len(names), 'column')}.",
         parts=(
             *((_table(model, values, labels, names, size, evidence),) if size else ()),
             _parameters(model),
@@ -75,7 +75,7 @@ def summarize_any(
 
 
 def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]:
-    """What every component has in every column, shape (K, D), where it is known; and names of the components, or none."""
+    """Return the values of the components, shape (K, D), or None; and their names, or an empty list."""
     if isinstance(model, RichComponents):
         several = [j for j, views in enumerate(model.subsets_) if model.present_[j] and len(views) > 1]
         return None, [f"shared by views {listing(model.subsets_[j])}" for j in several]
@@ -86,7 +86,7 @@ def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]
     if isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression):
         return None, [f"{name}: {value:+.3g}" for name, value in zip(names, np.ravel(model.coef_), strict=True)]
     if isinstance(model, ContrastiveComponents):
-        return None, ["what the first table has alone", "what both share", "what the second has alone"]
+        return None, ["only in the first table", "in both tables", "only in the second table"]
     if isinstance(model, ContrastiveGaussianMixture):
         return model.means_, []
     with_rows = ApproximateNMF | PoissonNMF | BackgroundPCA | ContrastivePCA
@@ -96,61 +96,65 @@ def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]
 def _table(
     model: Any, values: np.ndarray | None, labels: list[str], names: list[str], size: int, evidence: Evidence
 ) -> Table:
-    one, many, rows = evidence.nouns
+    singular, plural, rows = evidence.nouns
     shares = evidence.shares if evidence.shares is not None and len(evidence.shares) == size else None
     centre = 0.0 if values is None or not isinstance(model, ContrastiveGaussianMixture) else values.mean(axis=0)
-    told = [
-        [(names[d], float(row[d])) for d in largest(np.abs(row - centre), _TELLING) if row[d]]
+    strongest = [
+        [(names[d], float(row[d])) for d in largest(np.abs(row - centre), _N_COLUMNS) if row[d]]
         for row in (() if values is None else values)
     ]
     meaning = (
-        f"The {rows} are split at random, and {many} are learned from the parts anew. How far one moves says how far it may be "
-        f"from the truth. {grades_say(evidence, f'a {one}', 'other data of the same kind would give another one')}"
+        f"The {rows} are split at random, and {plural} are learned again from the parts. The distance between the fits "
+        f"estimates the distance to the truth. "
+        + grades_say(evidence, f"a {singular}", "other data of the same kind would give another one")
     )
-    made_of = (
-        "One part of which the model builds the data. It has a number, not a name: the reader says what it stands for."
-    )
-    cut = f" The first {_MOST_LINES} of {size}." if size > _MOST_LINES else ""
+    made_of = "A building block of the data in this model. It has a number; the reader decides what it means."
+    cut = f" The first {_MAX_ROWS} of {size}." if size > _MAX_ROWS else ""
     return Table(
         "components",
         (
-            Column(one, range(size), kind="bold", meaning=made_of),
+            Column(singular, range(size), kind="bold", meaning=made_of),
             *(() if shares is None else (Column("share", shares, kind="share"),)),
             *((Column("what it is", labels, kind="text"),) if labels else ()),
-            *((Column("strongest columns", told, short=short_number, kind="words"),) if any(told) else ()),
-            *graded(evidence, size, meaning=meaning),
+            *((Column("strongest columns", strongest, short=short_number, kind="words"),) if any(strongest) else ()),
+            *grade_columns(evidence, size, meaning=meaning),
         ),
-        title=f"All {many}",
-        hint=("With the columns that set each apart, and what it has there." if any(told) else "") + cut,
+        title=f"All {plural}",
+        hint=("With the columns that distinguish each, and its values there." if any(strongest) else "") + cut,
         label="component",
-        most=_MOST_LINES,
+        most=_MAX_ROWS,
     )
 
 
 _QUESTIONS = {
-    "ApproximateNMF": "Of which parts are all rows sums?",
-    "PoissonNMF": "Of which parts are all counts sums?",
+    "ApproximateNMF": "Which parts add up to the rows?",
+    "PoissonNMF": "Which parts add up to the counts?",
     "BackgroundPCA": "Along which directions do these rows vary more than the background?",
     "RichComponents": "What do several views have in common?",
 }
 
 
 def _answer(model: Any, values: np.ndarray | None, labels: list[str], names: list[str], evidence: Evidence) -> Answer:
-    """The first components by their strongest columns; as a picture all of them, or numbers with names."""
-    one, many, _ = evidence.nouns
-    question = _QUESTIONS.get(type(model).__name__, f"Which {many} does this data show?")
+    """Describe the components by their strongest columns, with a picture."""
+    singular, plural, _ = evidence.nouns
+    question = _QUESTIONS.get(type(model).__name__, f"Which {plural} does this data show?")
     if values is None:
         return Answer(
-            question, f"{count(len(labels), one)}: {listing(labels)}.", _numbers(model, labels, names, evidence)
+            question, f"{count(len(labels), singular)}: {listing(labels)}.", _numbers(model, labels, names, evidence)
         )
-    told = [f"{one} {k} mostly of {listing(names[d] for d in largest(np.abs(own), 3))}" for k, own in enumerate(values)]
+    phrases = [
+        f"{singular} {k} mostly of {listing(names[d] for d in largest(np.abs(component), 3))}"
+        for k, component in enumerate(values)
+    ]
     return Answer(
-        question, f"{count(len(values), one)}: {listing(told, comma='; ')}.", *_map(values, labels, names, evidence)
+        question,
+        f"{count(len(values), singular)}: {listing(phrases, comma='; ')}.",
+        *_map(values, labels, names, evidence),
     )
 
 
 def _numbers(model: Any, labels: list[str], names: list[str], evidence: Evidence) -> Figure | None:
-    """Coefficients, couplings, or how clearly components are there, as bars."""
+    """Draw coefficients, couplings or the strength of shared components as bars."""
     if isinstance(model, RichComponents):
         several = [j for j, views in enumerate(model.subsets_) if model.present_[j] and len(views) > 1]
         called = [label.removeprefix("shared by ") for label in labels]
@@ -162,38 +166,38 @@ def _numbers(model: Any, labels: list[str], names: list[str], evidence: Evidence
         called, values, title = names, np.ravel(model.coef_), "coefficient"
     else:
         return None
-    first = largest(np.abs(values), _BARS)
-    cut = f"The {_BARS} largest of {len(values)}." if len(values) > _BARS else f"All {evidence.nouns[1]}."
-    data = named_bars([called[i] for i in first], values[first], title=title, percent=False)
+    first = largest(np.abs(values), _MAX_BARS)
+    cut = f"The {_MAX_BARS} largest of {len(values)}." if len(values) > _MAX_BARS else f"All {evidence.nouns[1]}."
+    data = horizontal_bars([called[i] for i in first], values[first], title=title, percent=False)
     return Figure("numbers", data, f"The {evidence.nouns[1]}", f"Bars of the {evidence.nouns[1]}", cut)
 
 
 def _map(values: np.ndarray | None, labels: list[str], names: list[str], evidence: Evidence) -> tuple[Figure, ...]:
-    if values is None or len(values) > _MAP_ROWS:
+    if values is None or len(values) > _MAX_MAP_ROWS:
         return ()
-    one, many, _ = evidence.nouns
-    chosen = np.sort(largest((values**2).sum(axis=0), _MAP_COLUMNS))
-    rows = labels or [f"{one} {k}" for k in range(len(values))]
+    singular, plural, _ = evidence.nouns
+    chosen = np.sort(largest((values**2).sum(axis=0), _MAX_MAP_COLUMNS))
+    rows = labels or [f"{singular} {k}" for k in range(len(values))]
     hover, signed = "{row}, {column}\n{value:.4g}", bool((values < 0).any())
     return (
         Figure(
             "map",
             heat_map(values[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=signed),
-            f"The {many} side by side",
-            f"Heat map of the {many}",
-            "Values of each in the columns of the data, the 60 largest at most: the stronger its colour, the larger.",
+            f"The {plural} side by side",
+            f"Heat map of the {plural}",
+            "Values in the columns of the data, at most the 60 largest: the stronger the colour, the larger the value.",
         ),
     )
 
 
 def _parameters(model: Any) -> Table:
-    given = sorted(model.get_params(deep=False).items())
+    parameters = sorted(model.get_params(deep=False).items())
     return Table(
         "parameters",
         (
-            Column("parameter", [name for name, _ in given], kind="name"),
-            Column("value", [repr(value) for _, value in given], kind="text"),
+            Column("parameter", [name for name, _ in parameters], kind="name"),
+            Column("value", [repr(value) for _, value in parameters], kind="text"),
         ),
         title="Parameters",
-        hint=f"With which {type(model).__name__} was fitted.",
+        hint=f"Settings of this {type(model).__name__}.",
     )

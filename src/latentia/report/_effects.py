@@ -1,4 +1,4 @@
-"""Effects of covariates on components: a panel a term, what is clearest in words, and a table of all."""
+"""Effects of covariates on components: a panel per term, the clearest effects in words, and a table of all."""
 
 from __future__ import annotations
 
@@ -8,74 +8,82 @@ from typing import Any
 
 from ..effects import Effects
 from ..summaries import Column, Figure, Table
-from .figures import intervals, shortened
+from .figures import intervals, shorten
 from .parts import count
 
 FILE = "effects.csv"
-_PANELS, _BARS, _LETTERS = 9, 30, 28  # of a figure, components in a panel, and in a name
-_LINES, _ROWS = 12, 60  # on the screen, and on the page
+_MAX_PANELS, _MAX_BARS, _MAX_NAME_LENGTH = 9, 30, 28  # panels of a figure, bars of a panel, characters of a name
+_MAX_LINES, _MAX_ROWS = 12, 60  # of effects on the screen and on the page
 
 
-def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[Figure | Table, ...]:
-    """The figure and the table of a page."""
-    one, several, of_rows = found.nouns
-    named = found.components if found.combined else [f"{k}: {title}" for k, title in enumerate(titles)]
-    labels = [shortened(name, _LETTERS) for name in named[:_BARS]]
+def effects_parts(formula: str, effects: Effects, titles: Sequence[str]) -> tuple[Figure | Table, ...]:
+    """Return the figure and the table of a page."""
+    singular, plural, row_noun = effects.nouns
+    component_names = effects.components if effects.combined else [f"{k}: {title}" for k, title in enumerate(titles)]
+    labels = [shorten(name, _MAX_NAME_LENGTH) for name in component_names[:_MAX_BARS]]
     panels = [
-        (_said(term, found), labels, value[:_BARS], low[:_BARS], high[:_BARS])
-        for term, value, low, high in found.panels()[:_PANELS]
+        (_term_text(term, effects), labels, value[:_MAX_BARS], low[:_MAX_BARS], high[:_MAX_BARS])
+        for term, value, low, high in effects.panels()[:_MAX_PANELS]
     ]
-    known = ", and of errors of the components" if found.component_errors else ""
+    component_text = ", and of errors of the components" if effects.component_errors else ""
     figure = Figure(
         "effects",
-        intervals(panels, percent=True, level=found.level),
+        intervals(panels, percent=True, level=effects.level),
         f"Effects of {formula.lstrip('~ ')}",
-        f"Effects on {len(labels)} {one if len(labels) == 1 else several}",
-        f"By how many points the share of a {one} changes with a term, of a group beside the one that is named; the line "
-        f"through the end of a bar holds the true value with a chance of {found.level:.0%}. {_used(found)}.",
+        f"Effects on {len(labels)} {singular if len(labels) == 1 else plural}",
+        f"Change of the share of a {singular} with a term, in percentage points; a group is compared with the named "
+        f"reference. The line at the end of a bar contains the true value with a chance of {effects.level:.0%}. "
+        f"{_rows_text(effects)}.",
         term="Effects",
-        meaning=f"Coefficients of least squares of the shares. {_KNOWS.format(of_rows)}{known}; "
-        "not of components that are none.",
+        meaning=f"Least-squares coefficients of the shares. {_INTERVAL_TEXT.format(row_noun)}{component_text}; "
+        "they do not allow for components that are not real.",
     )
-    rows = found.rows()
+    rows = effects.rows()
     columns = tuple(
         Column(key, [row[key] for row in rows], ".6g" if isinstance(rows[0][key], float) else str) for key in rows[0]
     )
-    return figure, Table("effects", columns, title="All effects", file=FILE, most=_ROWS, folded="Show the table")
+    return figure, Table("effects", columns, title="All effects", file=FILE, most=_MAX_ROWS, folded="Show the table")
 
 
-def effects_lines(formula: str, found: Effects, titles: Sequence[str]) -> tuple[str, ...]:
-    """The clearest effects, for the screen."""
-    doubtful = set(found.not_supported)
-    rows = [row for row in found.rows() if row["term"] != "Intercept" and row["component"] not in doubtful]
+def effects_lines(formula: str, effects: Effects, titles: Sequence[str]) -> tuple[str, ...]:
+    """Return lines about the clearest effects, for the screen."""
+    doubtful = set(effects.not_supported)
+    rows = [row for row in effects.rows() if row["term"] != "Intercept" and row["component"] not in doubtful]
     rows.sort(key=lambda row: row["p_value"])
-    wide = max((len(_said(row["term"], found)) for row in rows[:_LINES]), default=0)
-    said = [
-        f"  {_said(row['term'], found):<{wide}}  {100 * row['estimate']:+6.1f} points "
-        f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})  {_named(row, found, titles)}"
-        for row in rows[:_LINES]
+    wide = max((len(_term_text(row["term"], effects)) for row in rows[:_MAX_LINES]), default=0)
+    lines = [
+        f"  {_term_text(row['term'], effects):<{wide}}  {100 * row['estimate']:+6.1f} points "
+        f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})  {_component_text(row, effects, titles)}"
+        for row in rows[:_MAX_LINES]
     ]
-    more = [f"  {len(rows) - _LINES} more in {FILE}"] if len(rows) > _LINES else []
+    closing_lines = [f"  {len(rows) - _MAX_LINES} more in {FILE}"] if len(rows) > _MAX_LINES else []
     if doubtful:
-        more += [f"  Not shown are {count(len(doubtful), found.nouns[0])} without support by the evidence: see {FILE}."]
-    return f"\nEffects of {formula.lstrip('~ ')}, the clearest first; {_used(found)}:", *said, *more, ""
+        closing_lines += [
+            f"  {count(len(doubtful), effects.nouns[0])} without support by the evidence left out: see {FILE}."
+        ]
+    return (
+        f"\nEffects of {formula.lstrip('~ ')}, the clearest first; {_rows_text(effects)}:",
+        *lines,
+        *closing_lines,
+        "",
+    )
 
 
-def _said(term: str, found: Effects) -> str:
-    """A term in words: "party: left (beside right)" is the group of that name beside the one that has no term."""
-    reference = found.reference_of(term)
-    return re.sub(r"\[(?:T\.)?(.*?)\]", r": \1", term) + (f" (beside {reference})" if reference else "")
+def _term_text(term: str, effects: Effects) -> str:
+    """Write a term in words: "party: left (vs right)" compares the group "left" with the reference "right"."""
+    reference = effects.reference_of(term)
+    return re.sub(r"\[(?:T\.)?(.*?)\]", r": \1", term) + (f" (vs {reference})" if reference else "")
 
 
-def _named(row: dict[str, Any], found: Effects, titles: Sequence[str]) -> str:
+def _component_text(row: dict[str, Any], effects: Effects, titles: Sequence[str]) -> str:
     k = row["component"]
-    return str(row["name"]) if found.combined else f"{found.nouns[0]} {k} ({titles[k]})"
+    return str(row["name"]) if effects.combined else f"{effects.nouns[0]} {k} ({titles[k]})"
 
 
-def _used(found: Effects) -> str:
-    clusters = f" in {count(found.n_clusters, 'cluster')}" if found.n_clusters != found.n_rows else ""
-    left = f", {found.n_left_out:,} left out" if found.n_left_out else ""
-    return f"{found.n_rows:,} {found.nouns[2]}{clusters}{left}"
+def _rows_text(effects: Effects) -> str:
+    clusters = f" in {count(effects.n_clusters, 'cluster')}" if effects.n_clusters != effects.n_rows else ""
+    left_out = f", {effects.n_left_out:,} left out" if effects.n_left_out else ""
+    return f"{effects.n_rows:,} {effects.nouns[2]}{clusters}{left_out}"
 
 
-_KNOWS = "Intervals know of the choice of {}, of the noise within them, of clusters where these are given"
+_INTERVAL_TEXT = "Intervals allow for the sampling of {}, the noise within them, and clusters if given"

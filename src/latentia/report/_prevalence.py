@@ -1,4 +1,4 @@
-"""Topics by group and over time: small multiples with their intervals, what is clear in words, and tables of all."""
+"""Topics by group and over time: figures with intervals, sentences on what is clear, and tables of all numbers."""
 
 from __future__ import annotations
 
@@ -9,120 +9,124 @@ import numpy as np
 
 from ..summaries import Column, Figure, Table
 from ..topics.prevalence import Prevalence
-from .figures import bands, intervals, shortened
+from .figures import bands, intervals, shorten
 from .parts import count
 
 FILES = "prevalence.csv", "trends.csv"
-_PANELS, _MOST_BARS, _LETTERS = 12, 16, 28  # of a figure, groups in a panel, and over it
-_NAMED = 5  # of what is clear
+_MAX_PANELS, _MAX_BARS, _MAX_LETTERS = 12, 16, 28  # Panels of a figure, bars in a panel, letters of its title.
+_MAX_NAMED = 5  # Clear changes or differences in a sentence.
 
-Found = Sequence[tuple[str, Prevalence]]
-
-
-def prevalence_figures(found: Found, titles: Sequence[str]) -> tuple[Figure, ...]:
-    """A figure for each of the columns; ``titles`` are the names of the topics."""
-    return tuple(_figure(number, name, one, titles) for number, (name, one) in enumerate(found))
+NamedPrevalences = Sequence[tuple[str, Prevalence]]
 
 
-def prevalence_tables(found: Found) -> tuple[Table, ...]:
-    """Every share with its bounds, and trends where there are times."""
+def prevalence_figures(prevalences: NamedPrevalences, titles: Sequence[str]) -> tuple[Figure, ...]:
+    """Make a figure for each column; ``titles`` are the names of the topics."""
+    return tuple(_figure(number, name, prevalence, titles) for number, (name, prevalence) in enumerate(prevalences))
+
+
+def prevalence_tables(prevalences: NamedPrevalences) -> tuple[Table, ...]:
+    """Make tables of every share with its bounds, and of trends over time."""
     listed = ("prevalence", Prevalence.rows), ("trends", Prevalence.trends)
-    made = []
+    tables = []
     for (title, rows_of), file in zip(listed, FILES, strict=True):
-        rows = [{"column": name} | row for name, one in found for row in rows_of(one)]
-        columns = (Column(key, [row[key] for row in rows], _cell) for key in (rows[0] if rows else ()))
-        made += [Table(title, tuple(columns), file=file)] if rows else []
-    return tuple(made)
+        rows = [{"column": name} | row for name, prevalence in prevalences for row in rows_of(prevalence)]
+        columns = (Column(key, [row[key] for row in rows], _format_cell) for key in (rows[0] if rows else ()))
+        tables += [Table(title, tuple(columns), file=file)] if rows else []
+    return tuple(tables)
 
 
-def prevalence_lines(found: Found, titles: Sequence[str]) -> tuple[str, ...]:
-    """What differs most between groups, and what rises and falls, as far as it is clear, for the screen."""
+def prevalence_lines(prevalences: NamedPrevalences, titles: Sequence[str]) -> tuple[str, ...]:
+    """Describe the largest clear differences between groups, and clear trends, for the screen."""
     lines = []
-    for name, one in found:
-        by_time = one.places is not None
-        what = f"{'Over' if by_time else 'By'} {name}, {count(len(one.labels), 'period' if by_time else 'group')}"
-        said = _clear(one, titles, screen=True)
-        more = [f"{len(said) - _NAMED} more in {FILES[int(by_time)]}"] if len(said) > _NAMED else []
-        left = f"; {one.n_left_out:,} documents left out" if one.n_left_out else ""
-        lines += [f"\n{what}{left}:"]
-        lines += [f"  {line}" for line in [*said[:_NAMED], *more] or ["Nothing that is clear beyond chance."]]
-        lines += [f"  {line}" for line in _unsupported(one)]
+    for name, prevalence in prevalences:
+        by_time = prevalence.places is not None
+        heading = (
+            f"{'Over' if by_time else 'By'} {name}, {count(len(prevalence.labels), 'period' if by_time else 'group')}"
+        )
+        phrases = _describe_clear(prevalence, titles, screen=True)
+        further = [f"{len(phrases) - _MAX_NAMED} more in {FILES[int(by_time)]}"] if len(phrases) > _MAX_NAMED else []
+        omitted = f"; {prevalence.n_left_out:,} documents left out" if prevalence.n_left_out else ""
+        lines += [f"\n{heading}{omitted}:"]
+        lines += [f"  {line}" for line in [*phrases[:_MAX_NAMED], *further] or ["Nothing is clear beyond chance."]]
+        lines += [f"  {line}" for line in _describe_unsupported(prevalence)]
     return (*lines, "") if lines else ()
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     return f"{value:.6f}" if isinstance(value, float) else str(value)
 
 
-def _clear(one: Prevalence, titles: Sequence[str], screen: bool = False) -> list[str]:
-    """A phrase for every change or difference that is clear, the largest first."""
+def _describe_clear(prevalence: Prevalence, titles: Sequence[str], screen: bool = False) -> list[str]:
+    """Describe every clear change or difference in a phrase, the largest first."""
     form = {
         (True, False): "{topic} {trend} by {size:.1f} points ({low:+.1f} to {high:+.1f})",
         (True, True): "{topic}: {trend} by {size:.1f} points from {first} to {last} ({low:+.1f} to {high:+.1f})",
         (False, False): "{topic} has {share:.1f}% in {group}, {difference:+.1f} points from the other documents",
         (False, True): "{topic}: {share:.1f}% in {group} ({low:.1f}% to {high:.1f}%), {difference:+.1f} points from the others",
-    }[one.places is not None, screen]  # fmt: skip
-    said, ends = [], {"first": one.labels[0], "last": one.labels[-1]}
-    for row in one.clear_rows():
+    }[prevalence.places is not None, screen]  # fmt: skip
+    phrases, ends = [], {"first": prevalence.labels[0], "last": prevalence.labels[-1]}
+    for row in prevalence.clear_rows():
         numbers = {key: 100 * value for key, value in row.items() if isinstance(value, float)}
         topic = f"topic {row['topic']} ({titles[row['topic']]})"
-        said.append(form.format(**row | ends | numbers | {"size": abs(numbers.get("change", 0.0)), "topic": topic}))
-    return said
+        phrases.append(form.format(**row | ends | numbers | {"size": abs(numbers.get("change", 0.0)), "topic": topic}))
+    return phrases
 
 
-def _figure(number: int, name: str, one: Prevalence, titles: Sequence[str]) -> Figure:
-    """A curve in its band, or bars of the largest groups with their intervals, for each of the topics that move most."""
-    by_time, topics, n = one.places is not None, one.most_moving(_PANELS), len(one.labels)
-    shown = np.arange(n) if by_time else np.sort(np.argsort(-one.n_documents, kind="stable")[:_MOST_BARS])
-    x: Any = [one.labels[g] for g in shown]
+def _figure(number: int, name: str, prevalence: Prevalence, titles: Sequence[str]) -> Figure:
+    """Draw a curve in its band, or bars of the largest groups with intervals, for the topics that move most."""
+    by_time, topics, n = prevalence.places is not None, prevalence.most_moving(_MAX_PANELS), len(prevalence.labels)
+    groups = np.arange(n) if by_time else np.sort(np.argsort(-prevalence.n_documents, kind="stable")[:_MAX_BARS])
+    x: Any = [prevalence.labels[g] for g in groups]
     if by_time:
-        x = np.asarray(one.places if one.numbers is None else one.numbers)
-    bounds = (one.share.value, one.share.low, one.share.high)
-    held = f"holds the true share with a chance of {one.level:.0%}."
-    panels = [(shortened(f"{k}: {titles[k]}", _LETTERS), x, *(part[shown, k] for part in bounds)) for k in topics]
-    largest = f" ({_MOST_BARS} largest of {n} groups)" if len(shown) < n else ""
+        x = np.asarray(prevalence.places if prevalence.numbers is None else prevalence.numbers)
+    bounds = (prevalence.share.value, prevalence.share.low, prevalence.share.high)
+    chance = f"holds the true share with a chance of {prevalence.level:.0%}."
+    panels = [(shorten(f"{k}: {titles[k]}", _MAX_LETTERS), x, *(part[groups, k] for part in bounds)) for k in topics]
+    largest = f" ({_MAX_BARS} largest of {n} groups)" if len(groups) < n else ""
     where = "a period; the band" if by_time else f"a group{largest}; the line through the end of a bar"
-    caption = f"Mean share of each topic in the documents of {where} {held}"
-    if len(topics) < len(one.topics):
-        caption += f" The {len(topics)} of {len(one.topics)} topics that move most beyond chance are shown; "
+    caption = f"Mean share of each topic in the documents of {where} {chance}"
+    if len(topics) < len(prevalence.topics):
+        caption += f" The {len(topics)} of {len(prevalence.topics)} topics that move most beyond chance are shown; "
         caption += "all are in prevalence.csv."
-    if one.n_left_out:
-        left_out = f"{count(one.n_left_out, 'document')} without {'a time' if by_time else 'a group'}"
+    if prevalence.n_left_out:
+        left_out = f"{count(prevalence.n_left_out, 'document')} without {'a time' if by_time else 'a group'}"
         caption += f" {left_out} or without words left out."
-    how = f"{'over' if by_time else 'by'} {name}"
-    known = " and of the errors of the topics" if one.topic_errors else ""
+    grouping = f"{'over' if by_time else 'by'} {name}"
+    topic_errors = " and the errors of the topics" if prevalence.topic_errors else ""
     return Figure(
         f"prevalence-{number}",
-        bands(panels, labels=one.axis or None, percent=True, level=one.level)
+        bands(panels, labels=prevalence.axis or None, percent=True, level=prevalence.level)
         if by_time
-        else intervals(panels, percent=True, level=one.level),
-        f"Topics {how}",
-        f"Shares of {len(topics)} topics {how}",
+        else intervals(panels, percent=True, level=prevalence.level),
+        f"Topics {grouping}",
+        f"Shares of {len(topics)} topics {grouping}",
         caption,
         term="Topics by group and over time",
-        meaning="" if number else f"{_INTERVALS}{known}; {_DEPENDENT}",
-        hint=" ".join([_sentence(one, _clear(one, titles)), *_unsupported(one)]),
+        meaning="" if number else f"{_INTERVALS}{topic_errors}; {_DEPENDENT}",
+        hint=" ".join(
+            [_summarise_clear(prevalence, _describe_clear(prevalence, titles)), *_describe_unsupported(prevalence)]
+        ),
     )
 
 
-def _unsupported(one: Prevalence) -> list[str]:
-    """Return a sentence on topics of which nothing is called clear, if there are any."""
-    n = len(one.not_supported)
-    return [f"Of {count(n, 'topic')} without support by the evidence nothing is called clear."] if n else []
+def _describe_unsupported(prevalence: Prevalence) -> list[str]:
+    """Return a sentence on the topics that are not supported, if there are any."""
+    n = len(prevalence.not_supported)
+    return [f"Nothing is called clear for {count(n, 'topic')} without support by the evidence."] if n else []
 
 
-def _sentence(one: Prevalence, said: list[str]) -> str:
-    ends, by_time = f"rom {one.labels[0]} to {one.labels[-1]}", one.places is not None
-    if not said:
-        return f"No topic rises or falls clearly f{ends}." if by_time else "No group differs clearly from the others."
-    more = [f"and {len(said) - _NAMED} more"] if len(said) > _NAMED else []
-    return f"{f'F{ends},' if by_time else 'Clearly different:'} {'; '.join([*said[:_NAMED], *more])}."
+def _summarise_clear(prevalence: Prevalence, phrases: list[str]) -> str:
+    span, by_time = f"rom {prevalence.labels[0]} to {prevalence.labels[-1]}", prevalence.places is not None
+    if not phrases:
+        return f"No topic rises or falls clearly f{span}." if by_time else "No group differs clearly from the others."
+    further = [f"and {len(phrases) - _MAX_NAMED} more"] if len(phrases) > _MAX_NAMED else []
+    return f"{f'F{span},' if by_time else 'Clearly different:'} {'; '.join([*phrases[:_MAX_NAMED], *further])}."
 
 
-_INTERVALS = "Documents weigh equally. The intervals know of the choice of documents, of the noise of their words"
+_INTERVALS = "Documents have equal weights. The intervals include the choice of documents, the noise of their words"
 _DEPENDENT = (
-    "many documents by one author, or copies, count for less. A difference or change is called clear where it is more "
-    "than chance makes of all topics together."
+    "many documents by one author, or copies, contain less information. A difference or change is called clear if it is "
+    "more than chance would make for any of the topics."
 )

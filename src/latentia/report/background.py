@@ -15,13 +15,14 @@ from .parts import count, short_number
 
 FILES = "directions.csv", "scores.csv", "scaling.csv"
 _CHOSEN = {
-    "filter": "Coordinates of rows are filtered: what the background has along a direction is taken out of them, as it hides "
-    "what cases differ in.",
-    "projection": "Coordinates of rows are projections on the directions: the background does not hide what cases differ in.",
+    "filter": "Coordinates of rows are filtered: the background's variation along a direction is removed, as it hides "
+    "differences between cases.",
+    "projection": "Coordinates of rows are projections on the directions: the background does not hide differences between "
+    "cases.",
 }
 _STRENGTH = (
-    "Cases have the variance of the background {strength} times, and beyond it that of the directions. Contrast is the "
-    "variance of the coordinates of cases over that of the background's."
+    "Cases have {strength} times the variance of the background, and additional variance along the directions. Contrast is the "
+    "variance of the coordinates of cases over that of the background."
 )
 
 
@@ -45,25 +46,27 @@ def summarize_background(
     columns : sequence of str
         Names of the columns.
     row_labels : sequence of Column
-        What tells the rows apart.
+        Columns that identify the rows.
     scaling : (ndarray, ndarray), optional
-        What was subtracted from every column and what it was divided by.
+        Number subtracted from every column, and divisor of every column.
     files : (str, str)
-        Where cases and background came from.
+        Names of the files of cases and background.
 
     Returns
     -------
     Summary
     """
     summary = summarize_any(model, columns=columns, note="")
-    components, *others = summary.parts
+    components, *further_parts = summary.parts
     assert isinstance(components, Table)
     hints = _STRENGTH.format(strength=short_number(model.strength_)), _CHOSEN[model.coordinates_]
-    shown = [replace(column, where="ps") if column.kind == "words" else column for column in components.columns]
+    columns_on_page = [
+        replace(column, where="ps") if column.kind == "words" else column for column in components.columns
+    ]
     directions = replace(
         components,
         columns=(
-            *shown,
+            *columns_on_page,
             Column("variance", model.explained_variance_, ".8g", where="f"),
             Column("contrast", model.contrast_, ".4f", short_number),
             *block(columns, model.components_),
@@ -73,10 +76,10 @@ def summarize_background(
         caption=f"{count(len(components), 'direction')} along which {files[0]} varies more than {files[1]}",
         note=f"{hints[1]}\n",
     )
-    parts = directions, *others, coordinates_of(model, X, row_labels)
+    parts = directions, *further_parts, coordinates_of(model, X, row_labels)
     if scaling is not None:
-        named = Column("column", columns), Column("subtracted", scaling[0]), Column("divided by", scaling[1])
-        parts += (Table("scaling", named, file=FILES[2]),)
+        scaling_columns = Column("column", columns), Column("subtracted", scaling[0]), Column("divided by", scaling[1])
+        parts += (Table("scaling", scaling_columns, file=FILES[2]),)
     return replace(summary, title=f"What {files[0]} varies in and {files[1]} does not", parts=parts)
 
 

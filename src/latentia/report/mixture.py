@@ -1,4 +1,4 @@
-"""Mixtures, for readers who do not program."""
+"""Summaries of mixtures, for readers who do not program."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scipy import sparse
 
 from ..effects import Effects
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
-from ..summaries import Answer, Column, Figure, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Summary, Table, block, grade_columns
 from ._effects import effects_lines, effects_parts
 from .figures import means_map, places_on_a_plane, points
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
-_TELLING, _NAMED, _MAP_COLUMNS, _SAMPLE = 6, 2, 60, 2000
+_MAX_TOP_COLUMNS, _MAX_TITLE_COLUMNS, _MAP_COLUMNS, _MAX_POINTS = 6, 2, 60, 2000
 
 
 @page("Components", "rows")
@@ -32,107 +32,113 @@ def summarize_mixture(
     row_labels: Sequence[Column] = (),
     effects: tuple[str, Effects] | None = None,
 ) -> Summary:
-    """Say what a mixture found, and how far it can be trusted.
+    """Summarize a mixture and its reliability.
 
     Parameters
     ----------
     model : SphericalGaussianMixture or MultiViewMixture
         A fitted model.
     values : array or sparse matrix of shape (n_rows, D), optional
-        The rows to show, in the units of the reader. Without them none are shown.
+        Rows to show, in the units of the reader. Without them the summary has no rows.
     columns : sequence of str of length D, optional
         Names of the columns.
     means : ndarray of shape (K, D), optional
         Means in the same units; by default the model's.
     probabilities : ndarray of shape (n_rows, K), optional
-        Of the components of every row; by default as the model has them.
+        Probabilities of the components of every row; by default those of the model.
     scaling : dict of "subtracted" and "divided_by", optional
-        What brought the columns to standard deviation 1, if anything did; then ``means`` and ``probabilities`` are needed.
+        Scaling that brought the columns to standard deviation 1, if any; then give ``means`` and ``probabilities`` too.
     criteria : dict of "bic" and "aic", optional
-        Of the fit.
+        Information criteria of the fit.
     row_labels : sequence of Column
-        What tells the rows apart.
+        Columns that label the rows.
     effects : (str, Effects), optional
-        A formula, and what ``effects`` says of it.
+        A formula, and its estimated effects.
 
     Returns
     -------
     Summary
 
     """
-    round_, means = isinstance(model, SphericalGaussianMixture), means_of(model) if means is None else means
-    if probabilities is None and values is not None and (round_ or model.has_densities):
+    is_gaussian, means = isinstance(model, SphericalGaussianMixture), join_means(model) if means is None else means
+    if probabilities is None and values is not None and (is_gaussian or model.has_densities):
         probabilities = model.predict_proba(values)
     size, names = len(means), column_names(columns, means.shape[1])
-    overall = _overall_of_model(model, means) if values is None else _overall(values)
+    overall = _expect_columns(model, means) if values is None else _measure_columns(values)
     distances = (means - overall[0]) / overall[1]
     most_probable = None if probabilities is None else probabilities.argmax(axis=1)
-    plane = () if most_probable is None else (_plane(model.weights_, distances, values, overall, most_probable),)
-    unit = "in standard deviations" if scaling or not round_ else "in the units of the data"
+    plane = () if most_probable is None else (_draw_plane(model.weights_, distances, values, overall, most_probable),)
+    unit = "in standard deviations" if scaling or not is_gaussian else "in the units of the data"
     titles = [
-        ", ".join(f"{names[d]} {'high' if one[d] > 0 else 'low'}" for d in largest(np.abs(one), _NAMED))
-        for one in distances
+        ", ".join(
+            f"{names[d]} {'high' if deviations[d] > 0 else 'low'}"
+            for d in largest(np.abs(deviations), _MAX_TITLE_COLUMNS)
+        )
+        for deviations in distances
     ]
-    kinds = None if round_ else model.kinds
+    kinds = None if is_gaussian else model.kinds
     in_rows = "" if values is None else f" in {count(values.shape[0], 'row')}"
     return Summary(
         says=f"{count(size, 'component')}{in_rows} of {count(len(names if kinds is None else kinds), 'column')}.",
         parts=(
-            _table(model, means, distances, most_probable, names, bool(scaling), unit, criteria),
+            _build_components_table(model, means, distances, most_probable, names, bool(scaling), unit, criteria),
             *plane,
-            *(() if probabilities is None else (rows_of(probabilities, row_labels),)),
-            *(() if kinds is None else (_columns(model),)),
-            *(() if scaling is None else (scaling_of(names, scaling),)),
+            *(() if probabilities is None else (build_rows_table(probabilities, row_labels),)),
+            *(() if kinds is None else (_build_columns_table(model),)),
+            *(() if scaling is None else (build_scaling_table(names, scaling),)),
             *(() if effects is None else effects_parts(*effects, titles)),
         ),
         answer=Answer(
             "Which groups do the rows fall into?",
-            _words(model.weights_, distances, names),
-            _means(model.weights_, means, distances, names),
+            _write_answer(model.weights_, distances, names),
+            _draw_means(model.weights_, means, distances, names),
         ),
         error=f"Expected error of a component's mean: {{}} on average, {unit} over all columns together.",
-        reading=(("Scaling", _SCALED),) if scaling else (),
+        reading=(("Scaling", _SCALING_MEANING),) if scaling else (),
         lines=() if effects is None else effects_lines(*effects, titles),
     )
 
 
-def _columns(model: MultiViewMixture) -> Table:
-    """What each component has in each column of several kinds: a line for every parameter."""
+def _build_columns_table(model: MultiViewMixture) -> Table:
+    """Build the table of columns of several kinds: a line for every parameter, with its value in each component."""
     parameters = model.parameters
-    columns, said, values = zip(*parameters, strict=True)
+    columns, labels, values = zip(*parameters, strict=True)
     return Table(
         "columns",
         (
             Column("column", columns, kind="name"),
             Column(
-                "parameter", said, kind="text",
-                meaning="Of the column in a component: mean and standard deviation of numbers, probabilities of categories, "
-                "mean of counts.",
+                "parameter", labels, kind="text",
+                meaning="A parameter of the column in each component: mean and standard deviation of numbers, probabilities of "
+                "categories, mean of counts.",
             ),
-            *(Column(f"component {k}", own, ".8g", short_number) for k, own in enumerate(np.array(values).T)),
+            *(Column(f"component {k}", column_values, ".8g", short_number) for k, column_values in
+            enumerate(np.array(values).T)),
         ),
         title="All columns",
-        hint="What rows of each component have in each column.",
+        hint="The typical values of each component in each column.",
         file="columns.csv",
     )  # fmt: skip
 
 
-def means_of(model: Any) -> np.ndarray:
-    """Its means (K, D), those of views side by side."""
+def join_means(model: Any) -> np.ndarray:
+    """Return the means (K, D), those of views side by side."""
     return np.hstack(model.means_) if isinstance(model.means_, list) else model.means_  # type: ignore[no-any-return]
 
 
-def rows_of(probabilities: np.ndarray, row_labels: Sequence[Column] = ()) -> Table:
-    """The most probable component of every row, of probabilities (n_rows, K)."""
-    most = probabilities.argmax(axis=1)
-    sure = probabilities[np.arange(len(most)), most]
+def build_rows_table(probabilities: np.ndarray, row_labels: Sequence[Column] = ()) -> Table:
+    """Build the table of every row's most probable component, from probabilities (n_rows, K)."""
+    most_probable = probabilities.argmax(axis=1)
+    probability = probabilities[np.arange(len(most_probable)), most_probable]
     return Table(
-        "rows", (*row_labels, Column("component", most), Column("probability", sure, ".5f")), file="labels.csv"
+        "rows",
+        (*row_labels, Column("component", most_probable), Column("probability", probability, ".5f")),
+        file="labels.csv",
     )
 
 
-def scaling_of(names: list[str], scaling: Mapping[str, np.ndarray]) -> Table:
-    """What was done to the columns before the fit."""
+def build_scaling_table(names: list[str], scaling: Mapping[str, np.ndarray]) -> Table:
+    """Build the table of the scaling before the fit."""
     values = scaling["subtracted"], scaling["divided_by"]
     return Table(
         "scaling",
@@ -141,16 +147,19 @@ def scaling_of(names: list[str], scaling: Mapping[str, np.ndarray]) -> Table:
     )
 
 
-def _words(weights: np.ndarray, distances: np.ndarray, names: list[str]) -> str:
-    apart = [
-        listing(f"{'high' if own[d] > 0 else 'low'} {names[d]}" for d in largest(np.abs(own), _NAMED))
-        for own in distances
+def _write_answer(weights: np.ndarray, distances: np.ndarray, names: list[str]) -> str:
+    descriptions = [
+        listing(
+            f"{'high' if deviations[d] > 0 else 'low'} {names[d]}"
+            for d in largest(np.abs(deviations), _MAX_TITLE_COLUMNS)
+        )
+        for deviations in distances
     ]
-    groups = [f"{share:.0%} of the rows ({text})" for share, text in zip(weights, apart, strict=True)]
+    groups = [f"{share:.0%} of the rows ({text})" for share, text in zip(weights, descriptions, strict=True)]
     return f"{count(len(groups), 'group')}: {listing(groups)}."
 
 
-def _table(
+def _build_components_table(
     model: Any,
     means: np.ndarray,
     distances: np.ndarray,
@@ -160,63 +169,66 @@ def _table(
     unit: str,
     criteria: Mapping[str, float] | None,
 ) -> Table:
-    evidence, size, round_ = evidence_of(model), len(means), isinstance(model, SphericalGaussianMixture)
-    in_files = "" if not scaled and round_ else "standard deviations"
-    told = [
-        [(names[d], means[k, d], f"{distances[k, d]:+.1f}") for d in largest(np.abs(distances[k]), _TELLING)]
+    evidence, size, is_gaussian = evidence_of(model), len(means), isinstance(model, SphericalGaussianMixture)
+    in_files = "" if not scaled and is_gaussian else "standard deviations"
+    top_columns = [
+        [(names[d], means[k, d], f"{distances[k, d]:+.1f}") for d in largest(np.abs(distances[k]), _MAX_TOP_COLUMNS)]
         for k in range(size)
     ]
     counts = () if labels is None else (Column("rows", np.bincount(labels, minlength=size), "", ",", where="p"),)
-    by = " (BIC {bic:,.0f}, AIC {aic:,.0f})".format(**criteria) if criteria else ""
-    after = " It is measured after scaling." if scaled else ""
-    columns = "the same for all" if round_ and model.covariance_type == "spherical" else "on average over the columns"
+    criteria_text = " (BIC {bic:,.0f}, AIC {aic:,.0f})".format(**criteria) if criteria else ""
+    scaling_note = " It is measured after scaling." if scaled else ""
+    columns = (
+        "the same for all" if is_gaussian and model.covariance_type == "spherical" else "on average over the columns"
+    )
     spread = (
         Column(
             "spread", np.sqrt(model.variance_), ".8g", short_number, unit=in_files, where="pf",
-            meaning=f"How far rows of the component lie from its mean in one column: a standard deviation, {columns}.{after}",
+            meaning=f"Distance of the component's rows from its mean in one column: a standard deviation, {columns}."
+            + scaling_note,
         ),
-    ) if round_ else ()  # fmt: skip
+    ) if is_gaussian else ()  # fmt: skip
     error = (
-        "The rows are split at random, and components are learned from the parts anew. How far a mean moves says how far it "
-        f"may be from the truth, {unit}, over all columns together. "
+        "The rows are split at random, and components are fitted to each part. The distance by which a mean moves estimates "
+        f"its distance from the truth, {unit}, over all columns together. "
         + grades_say(evidence, "a component", "other rows of the same kind would give another one")
-        + " The limit depends on how far the means lie apart."
+        + " The limit depends on the distances between the means."
     )
     return Table(
         "components",
         (
-            Column("component", range(size), kind="key", meaning=_COMPONENT),
-            Column("share", model.weights_, ".6f", kind="share", term="Share, rows", meaning=_SHARE),
+            Column("component", range(size), kind="key", meaning=_COMPONENT_MEANING),
+            Column("share", model.weights_, ".6f", kind="share", term="Share, rows", meaning=_SHARE_MEANING),
             *counts,
-            *graded(evidence, size, unit=in_files, meaning=error),
+            *grade_columns(evidence, size, unit=in_files, meaning=error),
             *spread,
-            Column("what sets it apart", told, short=short_number, kind="words", where="ps"),
+            Column("what sets it apart", top_columns, short=short_number, kind="words", where="ps"),
             *block(names, means),
         ),
         title="All components",
-        hint="The largest first. What sets a component apart: the columns whose means lie farthest from the overall mean, in "
-        "brackets by how many standard deviations.",
+        hint="The largest first. What sets a component apart: the columns whose means are farthest from the overall mean, with "
+        "the distance in standard deviations in brackets.",
         file="means.csv",
-        caption=f"{size} components, largest first{by}",
+        caption=f"{size} components, largest first{criteria_text}",
         label="component",
     )
 
 
-def _overall(values: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of the columns, these 1 where a column is constant."""
+def _measure_columns(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Measure the mean and the standard deviation of the columns; the latter is 1 for a constant column."""
     if sparse.issparse(values):
         mean = np.asarray(values.mean(axis=0)).ravel()
         variance = np.maximum(np.asarray(values.multiply(values).mean(axis=0)).ravel() - mean**2, 0)
     else:
-        seen = np.ma.masked_invalid(values)  # NaN is a missing cell
-        mean, variance = np.ma.filled(seen.mean(axis=0), 0.0), np.ma.filled(seen.var(axis=0), 0.0)
+        observed = np.ma.masked_invalid(values)  # NaN is a missing cell
+        mean, variance = np.ma.filled(observed.mean(axis=0), 0.0), np.ma.filled(observed.var(axis=0), 0.0)
     return mean, np.where(variance > 0, np.sqrt(variance), 1.0)
 
 
-def _overall_of_model(model: Any, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same, of the rows that the model expects."""
+def _expect_columns(model: Any, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the mean and standard deviation of the columns that the model expects."""
     mean = model.weights_ @ means / model.weights_.sum()
-    if isinstance(model, MultiViewMixture):  # of the rows that it was fitted on
+    if isinstance(model, MultiViewMixture):  # The model keeps the standard deviations of the fitted rows.
         return mean, np.concatenate(model.column_scales)
     variance = model.weights_ @ ((means - mean) ** 2 + model.variance_[:, None]) / model.weights_.sum()
     return mean, np.sqrt(variance)
@@ -225,49 +237,51 @@ def _overall_of_model(model: Any, means: np.ndarray) -> tuple[np.ndarray, np.nda
 # --- figures --------------------------------------------------------------------------------------------------------
 
 
-def _means(weights: np.ndarray, means: np.ndarray, distances: np.ndarray, names: list[str]) -> Figure:
-    """Those that differ most, in standard deviations from the overall mean."""
-    cut = " Columns: the 60 whose means differ most." if len(names) > _MAP_COLUMNS else ""
+def _draw_means(weights: np.ndarray, means: np.ndarray, distances: np.ndarray, names: list[str]) -> Figure:
+    """Draw the means that differ most, in standard deviations from the overall mean."""
+    omission = " Columns: the 60 whose means differ most." if len(names) > _MAP_COLUMNS else ""
     return Figure(
         "means",
         means_map("component", means, distances, weights, names),
         "Means of the components",
         "Heat map of the means; means.csv holds the numbers",
-        "How far the mean of each component lies from the overall mean, in standard deviations of the column: blue above, "
-        f"brown below. Columns without colour do not tell the components apart.{cut}",
+        "Distance of each component's mean from the overall mean, in standard deviations of the column: blue above, brown "
+        f"below. Columns without colour do not distinguish the components.{omission}",
     )
 
 
-def _plane(
+def _draw_plane(
     weights: np.ndarray, distances: np.ndarray, values: Any, overall: tuple[np.ndarray, np.ndarray], labels: np.ndarray
 ) -> Figure:
-    """A sample of the rows in the plane in which the means lie farthest apart."""
+    """Draw a sample of the rows in the plane in which the means differ most."""
     centre, deviation = overall
-    sample = np.sort(np.random.default_rng(0).permutation(len(labels))[:_SAMPLE])
+    sample = np.sort(np.random.default_rng(0).permutation(len(labels))[:_MAX_POINTS])
     rows = values[sample]
     rows = rows.toarray() if sparse.issparse(rows) else np.where(np.isnan(rows), centre, rows)
     plane = places_on_a_plane(distances, weights / weights.sum())
     names = [f"component {k}" for k in range(len(weights))]
-    which = "A random sample of the rows" if len(labels) > _SAMPLE else "All rows"
+    selection = "A random sample of the rows" if len(labels) > _MAX_POINTS else "All rows"
     return Figure(
         "plane",
         points(((rows - centre) / deviation) @ plane, labels[sample], distances @ plane, names),
         "The rows in a plane",
         "Rows in the plane of the means; labels.csv holds the component of every row",
-        f"{which}, in the plane in which the means lie farthest apart, each in the colour of its component. The numbered "
-        "circles are the means: clouds that do not touch are well told apart.",
+        f"{selection}, in the plane in which the means differ most, each in the colour of its component. The numbered circles "
+        "are the means: clouds that do not touch are well separated.",
         term="The plane",
-        meaning="Rows have as many dimensions as there are columns, and the plane has two. Components that cover each other "
-        "there may still be apart in other directions.",
+        meaning="Rows have as many dimensions as there are columns, and the plane has two. Components that overlap there may "
+        "still be separate in other directions.",
     )
 
 
-_COMPONENT = (
-    "A group of rows that are alike. A component has a number, not a name: what it stands for is for the reader to say. Every "
-    "row belongs to each component with a probability; labels.csv names the most probable one."
+_COMPONENT_MEANING = (
+    "A group of similar rows. A component has a number, not a name: you decide what it stands for. Every row belongs to each "
+    "component with a probability; labels.csv names the most probable one."
 )
-_SHARE = "The share of the component in the model, and how many rows have it as their most probable one."
-_SCALED = (
+_SHARE_MEANING = (
+    "The share of the component in the model, and the number of rows for which it is the most probable one."
+)
+_SCALING_MEANING = (
     "Before the fit every column was brought to mean 0 and standard deviation 1, so that columns of different units weigh "
     "equally. Distances, spreads and expected errors are therefore in standard deviations; the means above are in the units of "
     "the file."

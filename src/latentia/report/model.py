@@ -1,4 +1,4 @@
-"""The report of any estimator: which page is for which class, and what the page takes of what ``fit`` takes."""
+"""Reports of all estimators: the page of each class, and the conversion of arguments of ``fit`` to those of the page."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from ..exceptions import LatentiaError
 from ..families import FAMILIES, family_of
 from ..mixtures import SphericalGaussianMixture
 from ..passes import Blocks
-from ..passes.dask import in_blocks
+from ..passes.dask import convert_collections
 from ..summaries import Summary
 from ._any import summarize_any
 from .page import LACKS, write_summary
 
 Tell = Callable[..., Summary]
-_TYPES = [np.float64, np.float32, np.int64, np.int32, np.bool_]  # kept as they are; others become the first
-_FEW, _EXAMPLES = 14, 3  # findings of rows that are explained, and how many of them
+_TYPES = [np.float64, np.float32, np.int64, np.int32, np.bool_]  # Other types become float64.
+_MAX_EXPLAINED_FINDINGS, _N_EXAMPLES = 14, 3  # Three rows of at most 14 findings are explained.
 
 
 def write_report(path: str | os.PathLike[str], model: Any, *data: Any, **options: Any) -> Path:
-    """Write what a fitted estimator found, and how far it can be trusted, to one HTML file that works offline.
+    """Write the results of a fitted estimator, and how far to trust them, to one HTML file that works offline.
 
     Parameters
     ----------
     path : path
-        The file appears complete or not at all; one that is there is replaced.
+        The file appears complete or not at all; an existing file is replaced.
     model : estimator of this library
         A fitted model.
     *data
-        What its ``fit`` took, by position or name. Without it the page shows what the model alone knows, and says what it
-        lacks.
+        Arguments of its ``fit``, by position or name. Without them the page shows what the model stores, and names the missing
+        parts.
     **options
-        Of the function of this module that writes the family's page: ``title``, ``source``, names of columns and others.
+        Options of the family's page in this module: ``title``, ``source``, names of columns and others.
 
     Returns
     -------
@@ -57,54 +57,54 @@ def write_report(path: str | os.PathLike[str], model: Any, *data: Any, **options
 
 
 def summarize(model: Any, *data: Any, **options: Any) -> Summary:
-    """Say what a fitted estimator found, as data: tables, figures and notes; takes what `write_report` takes after the path."""
+    """Return the results of a fitted estimator as tables, figures and notes; the arguments are those of `write_report`."""
     check_is_fitted(model)
-    known = ((one.__name__, family_of(one.__name__)) for one in type(model).__mro__)
-    pages = (family.page for name, family in known if family is not None and name not in family.plain)
-    tell = next((SUMMARIES[page] for page in pages), _any)
+    ancestors = ((ancestor.__name__, family_of(ancestor.__name__)) for ancestor in type(model).__mro__)
+    pages = (family.page for name, family in ancestors if family is not None and name not in family.plain)
+    summarize_page = next((SUMMARIES[page] for page in pages), _any)
     if options.get("comparison") is None and model.compared:
-        options["comparison"] = [_renamed(row, model.nouns[1]) for row in model.compared]
-    of_fit = inspect.signature(type(model).fit).parameters
-    named = {name: options.pop(name) for name in [*options] if name in of_fit}
-    data, named = in_blocks(type(model).fit, data, named)
-    options |= named
-    with warnings.catch_warnings():  # names of columns have been checked, and of data frames the tables are used
+        options["comparison"] = [_rename_size_column(row, model.nouns[1]) for row in model.compared]
+    fit_parameters = inspect.signature(type(model).fit).parameters
+    data_options = {name: options.pop(name) for name in [*options] if name in fit_parameters}
+    data, data_options = convert_collections(type(model).fit, data, data_options)
+    options |= data_options
+    with warnings.catch_warnings():  # Column names have been checked, and tables replace data frames.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        return tell(model, *data, **options)
+        return summarize_page(model, *data, **options)
 
 
-def _renamed(row: Mapping[str, Any], many: str) -> dict[str, Any]:
-    return {many if name == "n_components" else name: value for name, value in row.items()}
+def _rename_size_column(row: Mapping[str, Any], plural: str) -> dict[str, Any]:
+    return {plural if name == "n_components" else name: value for name, value in row.items()}
 
 
-# --- from what is fitted to what is shown ---------------------------------------------------------------------------
+# --- from the arguments of fit to those of the page ------------------------------------------------------------------
 
 
 def _table(X: Any, name: str = "X") -> Any:
-    """Rows as a sparse matrix or an array of numbers, read as ``fit`` reads them; NaN where an entry is missing."""
+    """Read rows as ``fit`` does, as a sparse matrix or an array with NaN for missing entries."""
     return X.table() if isinstance(X, Blocks) else number_table(X, name, dtype=_TYPES, missing=True)
 
 
 def _names(model: Any, X: Any = None) -> dict[str, list[str]]:
-    """Names of the columns as an option, where the table or the model has them."""
-    found: Iterable[Any] | None = X.names if isinstance(X, Blocks) else column_names_of(X)
-    found = model.column_names if found is None else found
-    return {} if found is None else {"columns": [str(name) for name in found]}
+    """Return the column names of the table or the model as an option; empty if neither has any."""
+    names: Iterable[Any] | None = X.names if isinstance(X, Blocks) else column_names_of(X)
+    names = model.column_names if names is None else names
+    return {} if names is None else {"columns": [str(name) for name in names]}
 
 
-def _of_rows(tell: Tell, model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
-    """What is said of a model of one table."""
+def _summarize_rows(tell: Tell, model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
+    """Summarize a model of one table."""
     _check_columns(model, X)
     return tell(model, None if X is None else _table(X), **_names(model, X) | options)
 
 
 def _check_columns(model: Any, X: Any) -> None:
-    """Raise for a data frame whose columns are not those of the fit."""
-    known, given = model.column_names, column_names_of(X)
-    if known is not None and given is not None and known != given:
+    """Raise for a data frame whose columns differ from those of the fit."""
+    model_names, data_names = model.column_names, column_names_of(X)
+    if model_names is not None and data_names is not None and model_names != data_names:
         raise LatentiaError(
-            f"The columns begin {', '.join(map(str, given[:3]))}, and those of the fit {', '.join(map(str, known[:3]))}: "
-            "give the same ones, in the same order."
+            f"Expected the columns of the fit, {', '.join(map(str, model_names[:3]))} ..., in the same order; found "
+            f"{', '.join(map(str, data_names[:3]))} ..."
         )
 
 
@@ -119,7 +119,7 @@ def _labels(tell: Tell, model: Any, X: Any = None, Y: Any = None, **options: Any
 
 
 def _label_sets(model: Any, Y: Any) -> Any:
-    """A table of 0 and 1 with a column for every label; one class a row becomes one label a row."""
+    """Return a 0/1 table with a column per label; a column of classes becomes one label per row."""
     table = Y if sparse.issparse(Y) else np.asarray(Y)
     if table.ndim == 1 or (model.one_class and table.shape[1] == 1):
         return sparse.csr_array(table.reshape(-1, 1) == model.classes_)
@@ -127,7 +127,7 @@ def _label_sets(model: Any, Y: Any) -> Any:
 
 
 def _matrix(tell: Tell, model: Any, C: Any = None, y: Any = None, **options: Any) -> Summary:
-    """With ``communities=True`` the groups of nodes as well."""
+    """Summarize a matrix of pairs, with ``communities=True`` also groups of nodes."""
     return tell(model, None if C is None else _table(C), **options)
 
 
@@ -141,7 +141,7 @@ def _hmm(tell: Tell, model: Any, X: Any = None, lengths: Any = None, **options: 
 
 def _mixture(tell: Tell, model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Summary:
     if isinstance(model, SphericalGaussianMixture):
-        return _of_rows(tell, model, X, **options)
+        return _summarize_rows(tell, model, X, **options)
     rows = None
     if X is not None:
         blocks = model.views_of(X)
@@ -152,9 +152,11 @@ def _mixture(tell: Tell, model: Any, X: Any = None, y: Any = None, *, views: Any
         options.setdefault("columns", [name for view in model.feature_names for name in view])
     columns = model.view_columns
     if columns is not None:
-        known, named = _names(model, X).get("columns"), [column for view in columns for column in view]
-        if known is not None or all(isinstance(column, str) for column in named):
-            options.setdefault("columns", [str(c if isinstance(c, str) or known is None else known[c]) for c in named])
+        table_names, view_names = _names(model, X).get("columns"), [column for view in columns for column in view]
+        if table_names is not None or all(isinstance(column, str) for column in view_names):
+            options.setdefault(
+                "columns", [str(c if isinstance(c, str) or table_names is None else table_names[c]) for c in view_names]
+            )
     return tell(model, rows, **options)
 
 
@@ -165,33 +167,35 @@ def _noisy_or(tell: Tell, model: Any, X: Any = None, y: Any = None, **options: A
     rows = _table(X)
     if "rows" not in options:
         present = np.asarray(rows.sum(axis=1)).ravel()
-        options["rows"] = [int(i) for i in np.flatnonzero((present > 0) & (present <= _FEW))[:_EXAMPLES]]
+        options["rows"] = [
+            int(i) for i in np.flatnonzero((present > 0) & (present <= _MAX_EXPLAINED_FINDINGS))[:_N_EXAMPLES]
+        ]
     return tell(model, rows, **_names(model, X) | options)
 
 
 def _contrast(tell: Tell, model: Any, U: Any = None, V: Any = None, y: Any = None, **options: Any) -> Summary:
     if U is None:
         data = "U, V, y" if isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression) else "U, V"
-        note = LACKS.format("figures, and what simpler methods say", data)
+        note = LACKS.format("figures and the comparison with simpler methods", data)
         return _any(model, **{"note": note} | options)
     names, names_v = _names(model, U), column_names_of(V)
-    for_v = {} if names_v is None else {"columns_v": names_v}
+    v_options = {} if names_v is None else {"columns_v": names_v}
     y = None if isinstance(U, Blocks) else _target(model, y)
     blocks = two_views(model, U, V, reset=False)
     needed = max(2, model.n_found or 0)
     if blocks.n_rows < needed:
-        raise LatentiaError(f"U has {blocks.n_rows} rows, and simpler methods need at least {needed}.")
-    U, V, *others = (np.vstack([_dense(block[i]) for block in blocks]) for i in range(len(blocks.shapes)))
-    y = others[0].ravel() if others else y
-    if not np.ptp(U, axis=0).any():
-        raise LatentiaError("All rows of U are the same: there is nothing to compare.")
+        raise LatentiaError(f"U has {blocks.n_rows} rows; the comparison with simpler methods needs at least {needed}.")
+    U, V, *target_blocks = (np.vstack([_dense(block[i]) for block in blocks]) for i in range(len(blocks.shapes)))
+    y = target_blocks[0].ravel() if target_blocks else y
+    if not np.square(np.ptp(U, axis=0)).any():  # squares below 1e-308 are zero
+        raise LatentiaError("All rows of U are equal, or too close for their variance: simpler methods cannot be compared.")
     if y is not None:
         check_same_rows(U=len(U), y=len(y))
-    return tell(model, U, V, y, **names | for_v | options)
+    return tell(model, U, V, y, **names | v_options | options)
 
 
 def _target(model: Any, y: Any) -> Any:
-    """The target of a contrast, read as ``fit`` reads it."""
+    """Read the target of a contrast as ``fit`` does."""
     if y is None or not isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression):
         return None
     return number_column(y) if isinstance(model, ContrastiveRegression) else target_column(y, numbers=False)
@@ -203,7 +207,7 @@ def _communities(tell: Tell, model: Any, A: Any = None, y: Any = None, **options
 
 
 def _any(model: Any, X: Any = None, y: Any = None, background: Any = None, **options: Any) -> Summary:
-    """What is said of models that have no page of their own: no rows are shown."""
+    """Summarize a model that has no page of its own, without rows."""
     return summarize_any(model, **_names(model, X) | options)
 
 
@@ -211,15 +215,15 @@ def _dense(part: Any) -> np.ndarray:
     return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=float)
 
 
-_OTHERS: Mapping[str, Callable[..., Summary]] = {
+_ADAPTERS: Mapping[str, Callable[..., Summary]] = {
     "topics": _topics, "labels": _labels, "hmm": _hmm, "mixture": _mixture, "noisy_or": _noisy_or, "matrix": _matrix,
     "communities": _communities, "contrast": _contrast,
 }  # fmt: skip
 SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     family.page: partial(
-        _OTHERS.get(family.page, _of_rows),
+        _ADAPTERS.get(family.page, _summarize_rows),
         getattr(import_module(f".{family.page}", __package__), f"summarize_{family.page}"),
     )
     for family in FAMILIES
 }
-"""What tells what models say, by the page of their family; it takes what ``fit`` takes."""
+"""Functions that summarize models, by the page of their family; they take the arguments of ``fit``."""

@@ -1,4 +1,4 @@
-"""Pages: templates filled in, and written complete or not at all."""
+"""Pages: filled templates, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._scratch import whole_file
 from ..summaries import Figure, Section, Summary, Table
+from ..system.scratch import atomic_file
 from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mean_error, short_number, version
 
 # --- summaries ------------------------------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mea
 
 def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
     """Write a summary to one HTML file that works offline; the file appears complete or not at all."""
-    told = {
+    template_values = {
         "summary": summary.says,
         "nouns": dict(zip(("one", "many", "data"), summary.nouns, strict=True)),
         "evidence": evidence_parts(summary.evidence),
@@ -36,12 +36,12 @@ def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
         "glossary": summary.glossary,
         "version": version(),
     }
-    page = render("summary.html", **vars(summary) | told)
+    page = render("summary.html", **vars(summary) | template_values)
     return write_page(path, page)
 
 
 def _part(part: Table | Figure | Section) -> dict[str, Any]:
-    """What the template is told of a part: of a table, its cells."""
+    """Return the template values of a part; for a table, its cells."""
     if isinstance(part, Section):
         return {"template": part.template} | dict(part.values)
     if isinstance(part, Figure):
@@ -51,10 +51,10 @@ def _part(part: Table | Figure | Section) -> dict[str, Any]:
     rows = [[column.values[i] for column in columns] for i in order]
     errors: list[Any] = [None] * len(columns)
     for before, column in pairwise(part.columns):
-        if column.kind == "grade":  # which stands with the error before it
-            known = [error is not None and math.isfinite(error) for error in before.values]
-            errors[columns.index(column)] = [before.values[i] if known[i] else None for i in order]
-    errors = [[None] * len(rows) if one is None else one for one in errors]
+        if column.kind == "grade":  # A grade is shown with the error in the column before it.
+            is_measured = [error is not None and math.isfinite(error) for error in before.values]
+            errors[columns.index(column)] = [before.values[i] if is_measured[i] else None for i in order]
+    errors = [[None] * len(rows) if column_errors is None else column_errors for column_errors in errors]
     tops = [
         max(map(float, column.values), default=0.0) if column.kind in ("share", "bar") else 0.0 for column in columns
     ]
@@ -65,54 +65,54 @@ def _part(part: Table | Figure | Section) -> dict[str, Any]:
 def page(
     heading: str = "", lacks: str = "", data: str = "X"
 ) -> Callable[[Callable[..., Summary]], Callable[..., Summary]]:
-    """What a function says of a model, with what all pages have: heading, source and comparison, evidence, and what they lack.
+    """Decorate a function that summarizes a model: add heading, source, comparison, evidence and a note on missing parts.
 
     Parameters
     ----------
     heading : str
-        By default the name of the class.
+        Heading; by default the name of the class.
     lacks, data : str
-        What is not shown, in the plural, where the first argument after the model is not given; and arguments of ``fit`` with
-        which it would be.
+        The parts, in the plural, that are missing without the first argument after the model; and the arguments of ``fit`` that
+        would add them.
     """
 
-    def decorate(tell: Callable[..., Summary]) -> Callable[..., Summary]:
-        given = inspect.signature(tell)
-        compares, (_, first, *_) = "comparison" in given.parameters, given.parameters
+    def decorate(describe: Callable[..., Summary]) -> Callable[..., Summary]:
+        signature = inspect.signature(describe)
+        compares, (_, first, *_) = "comparison" in signature.parameters, signature.parameters
 
-        @functools.wraps(tell)
+        @functools.wraps(describe)
         def summarize(
             model: Any, *args: Any, title: str = heading, source: str = "", comparison: Any = None, **options: Any
         ) -> Summary:
             options |= {"comparison": comparison} if compares else {}
-            found = tell(model, *args, **options)
-            evidence, nouns = found.evidence if found.evidence.checks else evidence_of(model), found.nouns
-            shown = given.bind(model, *args, **options).arguments.get(first) is not None
+            summary = describe(model, *args, **options)
+            evidence, nouns = summary.evidence if summary.evidence.checks else evidence_of(model), summary.nouns
+            has_data = signature.bind(model, *args, **options).arguments.get(first) is not None
             return replace(
-                found, title=title or type(model).__name__, source=source, comparison=comparison, evidence=evidence,
-                size=found.size or len(found.tables.get("components", ())),
+                summary, title=title or type(model).__name__, source=source, comparison=comparison, evidence=evidence,
+                size=summary.size or len(summary.tables.get("components", ())),
                 nouns=nouns if any(nouns) else evidence.nouns,
-                error=mean_error(evidence, found.error) if "{" in found.error else found.error,
-                missing=LACKS.format(lacks, data) if lacks and not shown else found.missing,
+                error=mean_error(evidence, summary.error) if "{" in summary.error else summary.error,
+                missing=LACKS.format(lacks, data) if lacks and not has_data else summary.missing,
             )  # fmt: skip
 
-        own = [one for one in given.parameters.values() if one.name != "comparison"]
+        parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "comparison"]
         keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
-        more = [
+        common_parameters = [
             keyword("title", default=heading, annotation="str"),
             keyword("source", default="", annotation="str"),
             keyword("comparison", default=None, annotation="Sequence[Mapping[str, Any]] | None"),
         ]
-        summarize.__signature__ = given.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
-        said = inspect.cleandoc(tell.__doc__ or "")
-        added = "".join(text for name, text in _ALL_HAVE.items() if f"\n{name} :" not in said)
-        summarize.__doc__ = said.replace("\n\nReturns\n", f"\n{added}\nReturns\n", 1)
+        summarize.__signature__ = signature.replace(parameters=[*parameters, *common_parameters])  # type: ignore[attr-defined]
+        docstring = inspect.cleandoc(describe.__doc__ or "")
+        added = "".join(text for name, text in _ALL_HAVE.items() if f"\n{name} :" not in docstring)
+        summarize.__doc__ = docstring.replace("\n\nReturns\n", f"\n{added}\nReturns\n", 1)
         return summarize
 
     return decorate
 
 
-LACKS = "This page was written from the model alone and lacks {}. model.report(path, {}) shows them too."
+LACKS = "This page was written from the model alone and does not show {}. model.report(path, {}) shows them too."
 _ALL_HAVE = {
     "title, source": "title, source : str\n    Heading of the page, and where the data came from.\n",
     "comparison": "comparison : sequence of dict, optional\n"
@@ -120,31 +120,32 @@ _ALL_HAVE = {
 }
 
 
-def written(summarize: Callable[..., Summary]) -> Callable[..., Path]:
-    """The function that writes the page of what another one says of a model."""
+def make_writer(summarize: Callable[..., Summary]) -> Callable[..., Path]:
+    """Make the function that writes the page of a summary."""
 
     @functools.wraps(summarize)
     def write(path: str | os.PathLike[str], model: Any, *args: Any, **options: Any) -> Path:
         check_is_fitted(model)
         return write_summary(path, summarize(model, *args, **options))
 
-    del write.__wrapped__  # which has no path
-    given = inspect.signature(summarize)
+    del write.__wrapped__  # Its signature has no path.
+    signature = inspect.signature(summarize)
     first = inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | os.PathLike[str]")
-    write.__signature__ = given.replace(parameters=[first, *given.parameters.values()], return_annotation="Path")  # type: ignore[attr-defined]
+    parameters = [first, *signature.parameters.values()]
+    write.__signature__ = signature.replace(parameters=parameters, return_annotation="Path")  # type: ignore[attr-defined]
     write.__name__ = write.__qualname__ = summarize.__name__.replace("summarize", "write") + "_report"
-    write.__module__ = __package__  # where it is found, also by those who pickle it
-    said = inspect.cleandoc(summarize.__doc__ or "").replace("Say what", "Write what", 1)
-    said = said.replace(".\n", ", to one HTML file that works offline.\n", 1).replace(
+    write.__module__ = __package__  # where users and pickle find it
+    docstring = inspect.cleandoc(summarize.__doc__ or "").replace("Say what", "Write what", 1)
+    docstring = docstring.replace(".\n", ", to one HTML file that works offline.\n", 1).replace(
         "\nmodel : ", _PATH + "model : ", 1
     )
-    write.__doc__ = re.sub(r"\nSummary$", "\nPath of the file", said, flags=re.MULTILINE)
+    write.__doc__ = re.sub(r"\nSummary$", "\nPath of the file", docstring, flags=re.MULTILINE)
     return write
 
 
 _PATH = """
 path : path
-    The file appears complete or not at all; one that is there is replaced.
+    The file appears complete or not at all; an existing file is replaced.
 """
 
 
@@ -152,14 +153,14 @@ path : path
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in a template of this package; every value is escaped."""
+    """Fill a template of this package; every value is escaped."""
     return _environment().get_template(template).render(**values)
 
 
 @cache
 def _environment() -> Any:
-    """The templates, each compiled once in a process."""
-    import jinja2  # a page is the only thing that needs it
+    """Return the template environment, which compiles each template once per process."""
+    import jinja2  # Only pages need it.
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("latentia.report"),
@@ -173,16 +174,16 @@ def _environment() -> Any:
 
 
 def _prose(text: str) -> Any:
-    """A sentence with *emphasis*, **strong words**, `code` and [places](#of-the-page)."""
+    """Convert *emphasis*, **strong words**, `code` and [links](#of-the-page) to HTML."""
     from markupsafe import Markup, escape
 
-    said = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(text)))
-    said = re.sub(r"\[([^\]]+)\]\((#[\w-]+)\)", r'<a href="\2">\1</a>', said)
-    return Markup(re.sub(r"`(.+?)`", r"<code>\1</code>", re.sub(r"\*(.+?)\*", r"<em>\1</em>", said)))
+    markup = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(text)))
+    markup = re.sub(r"\[([^\]]+)\]\((#[\w-]+)\)", r'<a href="\2">\1</a>', markup)
+    return Markup(re.sub(r"`(.+?)`", r"<code>\1</code>", re.sub(r"\*(.+?)\*", r"<em>\1</em>", markup)))
 
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:
-    """Write a page, whole or not at all; parts of characters become question marks."""
-    with whole_file(path) as file:
+    """Write a page completely or not at all; incomplete characters become question marks."""
+    with atomic_file(path) as file:
         file.write(page.encode("utf-8", "replace"))
     return Path(path)

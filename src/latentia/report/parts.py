@@ -1,4 +1,4 @@
-"""What every report has: how grades look, what the evidence says, a comparison of sizes."""
+"""Common parts of all reports: marks of grades, the evidence, a comparison of sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..summaries import Column
 
 @dataclass(frozen=True)
 class Mark:
-    """How a grade looks: `key` is its name in the style sheet, `label` the word."""
+    """Appearance of a grade: `key` is its name in the style sheet, `label` its word."""
 
     key: str
     label: str
@@ -35,77 +35,83 @@ _UNMEASURED = Mark("unknown", "not measured")
 
 
 def mark_of(grade: Grade) -> Mark:
-    """How a grade looks."""
+    """Return the mark of a grade."""
     return _MARKS[grade]
 
 
 def grade_mark(grade: str, error: float | None) -> Mark:
-    """How the grade of a component looks, or that its error was not measured."""
+    """Return the mark of a component's grade, or "not measured" without an error."""
     return _UNMEASURED if error is None or not np.isfinite(error) or not grade else _MARKS[grade]
 
 
 def mean_error(evidence: Evidence, sentence: str) -> str:
-    """A sentence about the mean expected error of the components, empty where none was measured.
+    """Fill a sentence with the mean expected error of the components; empty if none was measured.
 
-    It has ``{}`` for the error in two digits, or ``{1}`` for the number, and ``{2}`` for half of it, of which all is 1.
+    ``{}`` stands for the error in two digits, ``{1}`` for the number, and ``{2}`` for half of it, at most 1.
     """
-    measured = [one.expected_error for one in evidence.components if one.expected_error is not None]
+    measured = [component.expected_error for component in evidence.components if component.expected_error is not None]
     measured = [error for error in measured if np.isfinite(error)]
     mean = float(np.mean(measured)) if measured else 0.0
     return sentence.format(f"{mean:.2g}", mean, min(mean / 2, 1)) if measured else ""
 
 
-def grades_say(evidence: Evidence, what: str, bad: str) -> str:
-    """What grades of components mean, for the limit of the evidence."""
+def grades_say(evidence: Evidence, criterion: str, consequence: str) -> str:
+    """Explain the grades of components for the limit of the evidence."""
     if evidence.limit is None:
         return "It was not measured here."
     return (
-        f"Up to {evidence.limit:.3g} {what} is *supported*, up to twice as much *with care*, or three times of what is found "
-        f"again, and above *not supported*: {bad}. So is what other rows have less than half of. Where *fit* has not passed, "
-        "none is better than *with care*, and without *structure* none is supported."
+        f"With an error up to {evidence.limit:.3g}, {criterion} is *supported*; up to twice that limit, or three times if it is"
+        f" found again, it is *with care*; above, it is *not supported*: {consequence}. It is also *not supported* if fewer"
+        " than half of the fits on other rows have it. If *fit* has not passed, the best grade is *with care*; without"
+        " *structure* none is supported."
     )
 
 
 def column_names(
-    names: Sequence[object] | None, width: int, parameter: str = "columns", *, X: Any = None, what: str = ""
+    names: Sequence[object] | None, width: int, parameter: str = "columns", *, X: Any = None, noun: str = ""
 ) -> list[str]:
-    """Names of the columns, or their numbers from 1; ``what`` has the width that those of the data have to have as well."""
-    found = [f"column {i}" for i in range(1, width + 1)] if names is None else [str(name) for name in names]
-    given = width if X is None else X.shape[1]
-    if what and not len(found) == width == given:
+    """Return the names of the columns, by default their numbers from 1; raise unless they agree with X and the ``noun``."""
+    result = [f"column {i}" for i in range(1, width + 1)] if names is None else [str(name) for name in names]
+    data_width = width if X is None else X.shape[1]
+    if noun and not len(result) == width == data_width:
         raise LatentiaError(
-            f"columns has {len(found)} entries, the data {given} columns and the {what} {width}: they must agree."
+            f"columns has {len(result)} entries, the data {data_width} columns and the {noun} {width}: they must agree."
         )
-    if len(found) != width:
-        raise LatentiaError(f"{parameter} has {len(found)} entries and the data has {width}: they must agree.")
-    return found
+    if len(result) != width:
+        raise LatentiaError(f"{parameter} has {len(result)} entries and the data has {width}: they must agree.")
+    return result
 
 
 def evidence_of(model: Any) -> Evidence:
-    """The evidence of a model; one without checks where it has none."""
+    """Return the evidence of a model; empty evidence if it has none."""
     return model.evidence_ or Evidence([])
 
 
 def component_marks(evidence: Evidence, n_components: int) -> list[tuple[float | None, Mark]]:
-    """Expected error of each component, None where it was not measured, and how its grade looks."""
-    found = [
-        (one.expected_error if one.expected_error is not None and np.isfinite(one.expected_error) else None, one.grade)
-        for one in evidence.components
+    """Return the expected error of each component, None if not measured, with the mark of its grade."""
+    graded_errors = [
+        (
+            component.expected_error
+            if component.expected_error is not None and np.isfinite(component.expected_error)
+            else None,
+            component.grade,
+        )
+        for component in evidence.components
     ]
-    if len(found) != n_components:
+    if len(graded_errors) != n_components:
         return [(None, _UNMEASURED)] * n_components
-    return [(error, _UNMEASURED if error is None else mark_of(grade)) for error, grade in found]
+    return [(error, _UNMEASURED if error is None else mark_of(grade)) for error, grade in graded_errors]
 
 
 def evidence_parts(evidence: Evidence) -> dict[str, Any]:
-    """The evidence as pages show it: verdict and advice, how many components have which grade, checks, and what errors are."""
+    """Return the evidence for pages: verdict, advice, number of components by grade, statements and checks."""
     sentence = evidence.verdict.partition(". ")[2]
     return {
         "mark": mark_of(evidence.grade) if evidence.measured else _UNMEASURED,
         "sentence": sentence,
         "advice": evidence.advice,
         "grades": _grades(evidence) if evidence.topics is None else [],
-        "statements": [_statement(mark, one) for mark, one in evidence.marks],
+        "statements": [_statement(mark, statement) for mark, statement in evidence.marks],
         "reasons": [_check(check) for _, check in evidence.reasons],
         "checks": [_check(check) for check in evidence.checks],
         "closing": "" if evidence.component_errors is None or not evidence.on_components else ERRORS_SENTENCE,
@@ -113,34 +119,38 @@ def evidence_parts(evidence: Evidence) -> dict[str, Any]:
 
 
 def _grades(evidence: Evidence) -> list[tuple[Mark, int, str]]:
-    """How many components have each grade, and what share of the data."""
-    found = []
+    """Count the components of each grade, with their share of the data."""
+    rows = []
     for grade in GRADES:
-        some = evidence.components.of(grade)
-        if some:
-            known = all(one.share is not None for one in some)
-            share = f"{sum(one.share or 0.0 for one in some):.0%} of the {evidence.nouns[2]}" if known else ""
-            found.append((mark_of(grade), len(some), share))
-    return found
+        grade_columns = evidence.components.of(grade)
+        if grade_columns:
+            has_shares = all(component.share is not None for component in grade_columns)
+            share = (
+                f"{sum(component.share or 0.0 for component in grade_columns):.0%} of the {evidence.nouns[2]}"
+                if has_shares
+                else ""
+            )
+            rows.append((mark_of(grade), len(grade_columns), share))
+    return rows
 
 
-def _statement(mark: str, one: Statement) -> dict[str, str]:
-    """A statement as texts."""
+def _statement(mark: str, statement: Statement) -> dict[str, str]:
+    """Return a statement as text."""
     return {
         "says": mark,
-        "name": one.name,
-        "measured": one.measured,
-        "needed": _signs(one.needed),
-        "meaning": one.sentence,
+        "name": statement.name,
+        "measured": statement.measured,
+        "needed": _signs(statement.needed),
+        "meaning": statement.sentence,
     }
 
 
 def _check(check: Check) -> dict[str, str]:
-    """A check as texts; ``says`` is empty for notes."""
+    """Return a check as text; ``says`` is empty for notes."""
     mark = status(check)
-    found = dict(zip(("name", "measured", "needed", "holds", "meaning"), describe(check), strict=True))
+    texts = dict(zip(("name", "measured", "needed", "holds", "meaning"), describe(check), strict=True))
     remedy = check.remedy if mark in ("bad", "look") else ""
-    return found | {
+    return texts | {
         "needed": _signs(check.needed), "reference": check.reference, "symbol": check.symbol, "says": mark, "remedy": remedy
     }  # fmt: skip
 
@@ -150,13 +160,13 @@ def _signs(needed: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Up to the first full stop that a space follows."""
+    """Return a text up to the first full stop before a space."""
     first, stop, _ = text.partition(". ")
     return first + stop.rstrip()
 
 
 def comparison_rows(rows: Sequence[Mapping[str, Any]] | None, size: int) -> dict[str, Any] | None:
-    """Headings, and rows of texts, or of marks where they are grades, with a sign on those of this model's size."""
+    """Return headings and rows of text, with marks for grades; the row of this model's size is flagged."""
     if not rows:
         return None
     headings = list(dict.fromkeys(key for row in rows for key in row))
@@ -184,7 +194,7 @@ def _cell(value: Any) -> str:
 
 
 def largest(values: np.ndarray, count: int) -> np.ndarray:
-    """Positions of the largest values, largest first; equal ones in their order."""
+    """Return the positions of the largest values, largest first; ties stay in order."""
     if count < len(values):
         limit = np.partition(values, -count)[-count]
         above = np.flatnonzero(values >= limit)
@@ -193,27 +203,27 @@ def largest(values: np.ndarray, count: int) -> np.ndarray:
     return above[np.argsort(-values[above], kind="stable")][:count]
 
 
-def listing(names: Iterable[object], most: int = 4, comma: str = ", ") -> str:
-    """The first names as a phrase: "a, b and c", and how many more there are."""
-    every = [str(name) for name in names]
-    shown = every if len(every) <= most else [*every[: most - 1], f"{len(every) - most + 1:,} more"]
-    return " and ".join(one for one in (comma.join(shown[:-1]), *shown[-1:]) if one)
+def listing(names: Iterable[object], max_names: int = 4, comma: str = ", ") -> str:
+    """Join the first names to a phrase, "a, b and c", with the number of further ones."""
+    texts = [str(name) for name in names]
+    visible = texts if len(texts) <= max_names else [*texts[: max_names - 1], f"{len(texts) - max_names + 1:,} more"]
+    return " and ".join(part for part in (comma.join(visible[:-1]), *visible[-1:]) if part)
 
 
 def short_number(value: float, sign: bool = False) -> str:
-    """Three digits; numbers of four to six before the point whole, and in groups of three."""
+    """Format a number with three digits; numbers from 1,000 to a million are whole, with thousands separators."""
     form = ",.0f" if 1000 <= abs(value) < 1e6 else ".3g"
     return format(value, ("+" if sign else "") + form)
 
 
 def directions(values: np.ndarray, edge: float) -> tuple[Column, ...]:
-    """Columns of a table of eigenvalues, which are numbered from 1, and of the edge of the noise."""
+    """Return table columns of eigenvalues, numbered from 1, and of the edge of the noise."""
     edges = Column("edge of the noise", [edge] * len(values), ".8g")
     return Column("direction", range(1, len(values) + 1)), Column("eigenvalue", values, ".8g"), edges
 
 
 def version() -> str:
-    """Of this library."""
+    """Return the version of this library."""
     from .. import __version__
 
     return __version__

@@ -1,7 +1,7 @@
-"""A start of EM from classes of symbols: each symbol belongs to one class, and each state shows the symbols of one.
+"""A start of EM from classes of symbols: each symbol belongs to one class, and each state emits the symbols of one class.
 
-In text most words belong to one part of speech, and a class is told by its neighbours. With the counts C of neighbouring
-symbols, a and b of those on the left and on the right, rows of the leading left and right vectors of
+In text most words belong to one part of speech, which their neighbours reveal. Let C count neighbouring symbols, with row
+sums a and column sums b. Rows of the leading left and right singular vectors of
 
     (C_xy / sqrt((a_x + tau) (b_y + tau)))_xy,
 
@@ -10,13 +10,13 @@ Then symbols move, the most frequent first, to the class where the likelihood of
 
     sum_cd N_cd log N_cd - sum_c N_c. log N_c. - sum_d N_.d log N_.d,
 
-N_cd being the neighbours of classes c and d, until none moves. It ends at a maximum that hangs on where it began, so it is done
-for three values of tau, and the most likely classes are taken. There is nothing random in it. What is found is a chain whose
-states show nine tenths symbols of their own and one tenth any: EM cannot leave what is impossible.
+where N_cd counts neighbours of classes c and d, until no symbol moves. The maximum that this reaches depends on the start, so
+three values of tau are tried and the most likely classes win. Nothing is random. In the resulting chain nine tenths of what a
+state emits are symbols of its class and one tenth any symbol, since EM cannot leave a probability of zero.
 
 Source: S. Martin, J. Liermann, H. Ney, Algorithms for bigram and trigram word clustering, Speech Communication 24 (1998),
-for the exchange. Moments of three steps know transitions and emissions at once, and pay for it in noise: with thousands of
-symbols classes are the better start of the two, though no theorem says so.
+for the exchange. Moments of three steps give transitions and emissions at once, but are noisier: with thousands of symbols
+classes are the better start of the two, though no theorem says so.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from ..passes import Block, Blocks, accumulate
 from ._chain import Chain
 from ._exchange import exchange_classes
 
-_TAUS = (1.0, 3.0, 10.0)  # counts by which rare symbols are scaled down
-_SWEEPS = 20  # at most
-_MOST_MOVES = 30  # of the centres of k-means
+_TAUS = (1.0, 3.0, 10.0)  # Symbols with fewer counts than this are scaled down.
+_MAX_SWEEPS = 20  # sweeps of the exchange
+_MAX_CENTRE_STEPS = 30  # steps of k-means
 _SVD_PASSES = 6
-_OWN = 0.9  # of what a state shows
-_PRIOR = 0.1  # counts of every move of classes
+_CLASS_SHARE = 0.9  # probability that a state emits a symbol of its class
+_TRANSITION_PRIOR = 0.1  # pseudo-count of every transition between classes
 
 
-def chain_of_classes(blocks: Blocks, n_symbols: int, k: int, n_jobs: int | None = None) -> Chain:
-    """The chain of K classes of symbols.
+def fit_class_chain(blocks: Blocks, n_symbols: int, k: int, n_jobs: int | None = None) -> Chain:
+    """Fit the chain of K classes of symbols.
 
     Parameters
     ----------
@@ -49,21 +49,21 @@ def chain_of_classes(blocks: Blocks, n_symbols: int, k: int, n_jobs: int | None 
         Numbers of symbols, (n, 1), and the lengths of the sequences.
     n_symbols : int
     k : int
-        Classes, fewer than symbols that occur.
+        Number of classes, below the number of symbols that occur.
     """
-    sums = accumulate(blocks, _Neighbours(n_symbols), n_jobs)
-    counts = sums.neighbours.sum(axis=1), sums.neighbours.sum(axis=0)
+    sums = accumulate(blocks, _NeighbourStatistic(n_symbols), n_jobs)
+    totals = sums.neighbours.sum(axis=1), sums.neighbours.sum(axis=0)
     order = np.argsort(-sums.symbols, kind="stable")
 
-    def exchanged(tau: float) -> tuple[float, np.ndarray]:
-        classes = _clustered(_directions(sums.neighbours, *counts, k, tau), sums.symbols, order[:k])
-        return exchange_classes(sums.neighbours, classes, k, order, _SWEEPS), classes
+    def exchange(tau: float) -> tuple[float, np.ndarray]:
+        classes = _cluster_symbols(_embed_symbols(sums.neighbours, *totals, k, tau), sums.symbols, order[:k])
+        return exchange_classes(sums.neighbours, classes, k, order, _MAX_SWEEPS), classes
 
-    return _as_chain(race(dict(zip(map(str, _TAUS), _TAUS, strict=True)), exchanged).reached, sums, k)
+    return _build_chain(race(dict(zip(map(str, _TAUS), _TAUS, strict=True)), exchange).reached, sums, k)
 
 
 @dataclass
-class _Sums:
+class _NeighbourCounts:
     """Counts of neighbouring symbols (S, S), of symbols (S,) and of those that begin sequences (S,)."""
 
     neighbours: sparse.csr_array
@@ -71,62 +71,70 @@ class _Sums:
     starts: np.ndarray
 
 
-class _Neighbours:
-    """Statistic: `_Sums`."""
+class _NeighbourStatistic:
+    """Statistic: `_NeighbourCounts`."""
 
     def __init__(self, n_symbols: int) -> None:
         self.n_symbols = n_symbols
 
-    def zero(self) -> _Sums:
+    def zero(self) -> _NeighbourCounts:
         s = self.n_symbols
-        return _Sums(sparse.csr_array((s, s)), np.zeros(s), np.zeros(s))
+        return _NeighbourCounts(sparse.csr_array((s, s)), np.zeros(s), np.zeros(s))
 
-    def add(self, state: _Sums, block: Block) -> _Sums:
+    def add(self, state: _NeighbourCounts, block: Block) -> _NeighbourCounts:
         symbols, lengths, s = np.asarray(block[0]).ravel(), block[-1], self.n_symbols
         ends = np.cumsum(lengths)
-        followed = np.ones(len(symbols), bool)
-        followed[ends - 1] = False
-        first = np.flatnonzero(followed)
-        pairs = sparse.coo_array((np.ones(len(first)), (symbols[first], symbols[first + 1])), shape=(s, s))
-        one = _Sums(pairs.tocsr(), np.bincount(symbols, minlength=s), np.bincount(symbols[ends - lengths], minlength=s))
-        return self.merge(state, one)
+        has_next = np.ones(len(symbols), bool)
+        has_next[ends - 1] = False
+        pair_starts = np.flatnonzero(has_next)
+        pairs = sparse.coo_array(
+            (np.ones(len(pair_starts)), (symbols[pair_starts], symbols[pair_starts + 1])), shape=(s, s)
+        )
+        block_counts = _NeighbourCounts(
+            pairs.tocsr(), np.bincount(symbols, minlength=s), np.bincount(symbols[ends - lengths], minlength=s)
+        )
+        return self.merge(state, block_counts)
 
-    def merge(self, first: _Sums, second: _Sums) -> _Sums:
-        return _Sums(first.neighbours + second.neighbours, first.symbols + second.symbols, first.starts + second.starts)
+    def merge(self, first: _NeighbourCounts, second: _NeighbourCounts) -> _NeighbourCounts:
+        return _NeighbourCounts(
+            first.neighbours + second.neighbours, first.symbols + second.symbols, first.starts + second.starts
+        )
 
 
-def _directions(neighbours: sparse.csr_array, left: np.ndarray, right: np.ndarray, k: int, tau: float) -> np.ndarray:
-    """What follows and what precedes each symbol, as two unit vectors of 2 K coordinates side by side."""
-    rows, columns = (sparse.diags_array(1 / np.sqrt(total + tau)) for total in (left, right))
-    scaled = sparse.csr_array(rows @ neighbours @ columns)
-    u, values, vt = block_krylov_svd(scaled, min(2 * k, len(left)), n_passes=_SVD_PASSES)
+def _embed_symbols(
+    neighbours: sparse.csr_array, row_totals: np.ndarray, column_totals: np.ndarray, k: int, tau: float
+) -> np.ndarray:
+    """Embed each symbol by what follows and what precedes it: two unit vectors of 2 K coordinates side by side."""
+    row_scale, column_scale = (sparse.diags_array(1 / np.sqrt(total + tau)) for total in (row_totals, column_totals))
+    scaled = sparse.csr_array(row_scale @ neighbours @ column_scale)
+    u, values, vt = block_krylov_svd(scaled, min(2 * k, len(row_totals)), n_passes=_SVD_PASSES)
     return np.hstack([unit_rows(u * values), unit_rows(vt.T * values)])
 
 
-def _clustered(points: np.ndarray, weights: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Classes of the symbols by weighted k-means from these ones, shape (S,)."""
-    k, centres = len(first), points[first]
+def _cluster_symbols(points: np.ndarray, weights: np.ndarray, centre_symbols: np.ndarray) -> np.ndarray:
+    """Cluster the symbols by weighted k-means that starts from the centre symbols; labels of shape (S,)."""
+    k, centres = len(centre_symbols), points[centre_symbols]
     classes = np.zeros(len(points), np.int64)
-    for _ in range(_MOST_MOVES):
+    for _ in range(_MAX_CENTRE_STEPS):
         nearest = (points @ centres.T - 0.5 * (centres**2).sum(axis=1)).argmax(axis=1)
         if (nearest == classes).all():
             break
         classes = nearest
-        belongs = sparse.csr_array((weights, (classes, np.arange(len(classes)))), shape=(k, len(classes)))
-        mass = np.asarray(belongs.sum(axis=1))[:, None]
-        centres = np.where(mass > 0, belongs @ points / np.where(mass > 0, mass, 1.0), centres)
+        membership = sparse.csr_array((weights, (classes, np.arange(len(classes)))), shape=(k, len(classes)))
+        mass = np.asarray(membership.sum(axis=1))[:, None]
+        centres = np.where(mass > 0, membership @ points / np.where(mass > 0, mass, 1.0), centres)
     return classes
 
 
-def _as_chain(classes: np.ndarray, sums: _Sums, k: int) -> Chain:
-    """The chain whose states are these classes."""
+def _build_chain(classes: np.ndarray, sums: _NeighbourCounts, k: int) -> Chain:
+    """Build the chain whose states are these classes."""
     s = len(classes)
-    belongs = sparse.csr_array((np.ones(s), (classes, np.arange(s))), shape=(k, s))
+    membership = sparse.csr_array((np.ones(s), (classes, np.arange(s))), shape=(k, s))
     frequencies = sums.symbols / sums.symbols.sum()
-    own = belongs.toarray() * sums.symbols
-    total = own.sum(axis=1, keepdims=True)
-    own = np.where(total > 0, own / np.where(total > 0, total, 1.0), frequencies)
-    moves = (belongs @ sums.neighbours @ belongs.T).toarray() + _PRIOR
-    starts = belongs @ sums.starts + _PRIOR
-    emissions = _OWN * own + (1 - _OWN) * frequencies
-    return Chain(starts / starts.sum(), moves / moves.sum(axis=1, keepdims=True), emissions)
+    class_emissions = membership.toarray() * sums.symbols
+    total = class_emissions.sum(axis=1, keepdims=True)
+    class_emissions = np.where(total > 0, class_emissions / np.where(total > 0, total, 1.0), frequencies)
+    transitions = (membership @ sums.neighbours @ membership.T).toarray() + _TRANSITION_PRIOR
+    starts = membership @ sums.starts + _TRANSITION_PRIOR
+    emissions = _CLASS_SHARE * class_emissions + (1 - _CLASS_SHARE) * frequencies
+    return Chain(starts / starts.sum(), transitions / transitions.sum(axis=1, keepdims=True), emissions)

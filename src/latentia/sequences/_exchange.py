@@ -1,4 +1,4 @@
-"""Classes of symbols by exchange: each symbol moves to the class where a chain of classes is most likely.
+"""Classes of symbols by exchange: each symbol moves to the class that makes the chain of classes most likely.
 
 With N_cd neighbours of classes c and d the log-likelihood is, up to a constant,
 
@@ -17,7 +17,7 @@ from scipy import sparse
 def exchange_classes(
     neighbours: sparse.csr_array, classes: np.ndarray, k: int, order: np.ndarray, n_sweeps: int
 ) -> float:
-    """Move symbols between classes, in ``classes``, and return the log-likelihood, up to its constant.
+    """Move symbols between classes, in place, and return the log-likelihood up to its constant.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ def exchange_classes(
         From 0 to K - 1; changed in place.
     k : int
     order : ndarray of int
-        In which symbols are visited.
+        Order in which symbols are visited.
     n_sweeps : int
-        Visits of all, at most; there are fewer where a visit moves none.
+        Maximum number of visits to all symbols; it stops early when a visit moves none.
     """
     after, before = neighbours, neighbours.T.tocsr()
-    found: float = _exchange(
+    log_likelihood: float = _exchange(
         after.indptr, after.indices, after.data, before.indptr, before.indices, before.data, classes, k, order, n_sweeps
     )
-    return found
+    return log_likelihood
 
 
 @njit(nogil=True, cache=True)
@@ -44,73 +44,76 @@ def _x_log_x(x):
 
 
 @njit(nogil=True, cache=True)
-def _gain(moves, left, right, after, before, itself, b):
-    """What the likelihood gains if a symbol with these neighbours, counted by class, joins class b."""
-    k = len(left)
+def _gain(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, b):
+    """Compute the gain in likelihood if a symbol with these neighbours, counted by class, joins class b."""
+    k = len(row_totals)
     gain = 0.0
     for c in range(k):
         if c != b:
-            if after[c] > 0.0:
-                gain += _x_log_x(moves[b, c] + after[c]) - _x_log_x(moves[b, c])
-            if before[c] > 0.0:
-                gain += _x_log_x(moves[c, b] + before[c]) - _x_log_x(moves[c, b])
-    gain += _x_log_x(moves[b, b] + after[b] + before[b] + itself) - _x_log_x(moves[b, b])
-    followed, preceded = after.sum() + itself, before.sum() + itself
-    gain -= _x_log_x(left[b] + followed) - _x_log_x(left[b])
-    return gain - (_x_log_x(right[b] + preceded) - _x_log_x(right[b]))
+            if next_counts[c] > 0.0:
+                gain += _x_log_x(class_pairs[b, c] + next_counts[c]) - _x_log_x(class_pairs[b, c])
+            if previous_counts[c] > 0.0:
+                gain += _x_log_x(class_pairs[c, b] + previous_counts[c]) - _x_log_x(class_pairs[c, b])
+    gain += _x_log_x(class_pairs[b, b] + next_counts[b] + previous_counts[b] + self_pairs) - _x_log_x(class_pairs[b, b])
+    followed, preceded = next_counts.sum() + self_pairs, previous_counts.sum() + self_pairs
+    gain -= _x_log_x(row_totals[b] + followed) - _x_log_x(row_totals[b])
+    return gain - (_x_log_x(column_totals[b] + preceded) - _x_log_x(column_totals[b]))
 
 
 @njit(nogil=True, cache=True)
-def _shift(moves, left, right, after, before, itself, b, sign):
-    """Add a symbol's neighbours to those of class b, or take them away."""
-    for c in range(len(left)):
-        moves[b, c] += sign * after[c]
-        moves[c, b] += sign * before[c]
-    moves[b, b] += sign * itself
-    left[b] += sign * (after.sum() + itself)
-    right[b] += sign * (before.sum() + itself)
+def _shift(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, b, sign):
+    """Add a symbol's neighbours to class b (sign 1), or remove them (sign -1)."""
+    for c in range(len(row_totals)):
+        class_pairs[b, c] += sign * next_counts[c]
+        class_pairs[c, b] += sign * previous_counts[c]
+    class_pairs[b, b] += sign * self_pairs
+    row_totals[b] += sign * (next_counts.sum() + self_pairs)
+    column_totals[b] += sign * (previous_counts.sum() + self_pairs)
 
 
 @njit(nogil=True, cache=True)
-def _exchange(starts, followers, times, other_starts, preceders, other_times, classes, k, order, n_sweeps):
-    """Move each symbol to the class where the likelihood is highest, in ``classes``. Sums of whole counts are exact."""
-    moves, left, right = np.zeros((k, k)), np.zeros(k), np.zeros(k)
+def _exchange(
+    next_starts, followers, next_times, previous_starts, preceders, previous_times, classes, k, order, n_sweeps
+):
+    """Move each symbol to the class of highest likelihood, in place. Sums of whole counts are exact."""
+    class_pairs, row_totals, column_totals = np.zeros((k, k)), np.zeros(k), np.zeros(k)
     for x in range(len(classes)):
-        for at in range(starts[x], starts[x + 1]):
-            c, d = classes[x], classes[followers[at]]
-            moves[c, d] += times[at]
-            left[c] += times[at]
-            right[d] += times[at]
-    after, before = np.empty(k), np.empty(k)
+        for place in range(next_starts[x], next_starts[x + 1]):
+            c, d = classes[x], classes[followers[place]]
+            class_pairs[c, d] += next_times[place]
+            row_totals[c] += next_times[place]
+            column_totals[d] += next_times[place]
+    next_counts, previous_counts = np.empty(k), np.empty(k)
     for _ in range(n_sweeps):
-        moved = 0
+        n_moved = 0
         for x in order:
-            itself = 0.0
+            self_pairs = 0.0
             for c in range(k):
-                after[c], before[c] = 0.0, 0.0
-            for at in range(starts[x], starts[x + 1]):
-                if followers[at] == x:
-                    itself += times[at]
+                next_counts[c], previous_counts[c] = 0.0, 0.0
+            for place in range(next_starts[x], next_starts[x + 1]):
+                if followers[place] == x:
+                    self_pairs += next_times[place]
                 else:
-                    after[classes[followers[at]]] += times[at]
-            for at in range(other_starts[x], other_starts[x + 1]):
-                if preceders[at] != x:
-                    before[classes[preceders[at]]] += other_times[at]
-            was = classes[x]
-            _shift(moves, left, right, after, before, itself, was, -1.0)
-            best, highest = was, _gain(moves, left, right, after, before, itself, was)
+                    next_counts[classes[followers[place]]] += next_times[place]
+            for place in range(previous_starts[x], previous_starts[x + 1]):
+                if preceders[place] != x:
+                    previous_counts[classes[preceders[place]]] += previous_times[place]
+            old_class = classes[x]
+            _shift(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, old_class, -1.0)
+            best = old_class
+            highest = _gain(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, old_class)
             for b in range(k):
-                gain = _gain(moves, left, right, after, before, itself, b)
+                gain = _gain(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, b)
                 if gain > highest + 1e-9:
                     best, highest = b, gain
-            _shift(moves, left, right, after, before, itself, best, 1.0)
+            _shift(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, best, 1.0)
             classes[x] = best
-            moved += best != was
-        if moved == 0:
+            n_moved += best != old_class
+        if n_moved == 0:
             break
-    height = 0.0
+    log_likelihood = 0.0
     for c in range(k):
-        height -= _x_log_x(left[c]) + _x_log_x(right[c])
+        log_likelihood -= _x_log_x(row_totals[c]) + _x_log_x(column_totals[c])
         for d in range(k):
-            height += _x_log_x(moves[c, d])
-    return height
+            log_likelihood += _x_log_x(class_pairs[c, d])
+    return log_likelihood

@@ -1,4 +1,4 @@
-"""What every fitted chain can be asked for: posteriors with the likelihood, criteria of size, long-run shares."""
+"""Methods of every fitted chain: posteriors, likelihood, information criteria, long-run shares."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Annotated, Any
 import numpy as np
 
 from .. import _fields as of
-from .._base import Estimator, fitted
 from .._entries import is_missing
-from .._stages import Fitted
-from ..evidence import Drawn
+from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
-from ._chain import stationary
-from ._drawn import drawn_steps
-from ._steps import all_steps, joined_sequences
+from ..fitting.base import Estimator, fitted
+from ..fitting.stages import Fitted
+from ._chain import compute_stationary
+from ._simulated_steps import simulate_steps
+from ._steps import join_sequences, read_all_steps
 from .recursions import forward, forward_backward, log_likelihood, viterbi
 
 
 class ChainMethods(Estimator):
-    """Methods of chains, from the arguments of the recursions, posteriors, and the number of free parameters."""
+    """Base of chains: a subclass gives the arguments of the recursions and the number of free parameters."""
 
     startprob_: Annotated[np.ndarray, of.distributions("K")]
     transmat_: Annotated[np.ndarray, of.distributions("K K")]
@@ -30,23 +30,27 @@ class ChainMethods(Estimator):
     n_iter_: Annotated[int, of.count()]
     converged_: bool
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         kind = vars(self).get("_kind")
-        return None if kind is None else drawn_steps(self, kind, fitted.rows.observed, rng)
+        return None if kind is None else simulate_steps(self, kind, fitted.rows.observed, rng)
 
     @abstractmethod
     def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Of sequences, block by block: how many steps are not missing, and the arguments of the recursions."""
+        """Yield for each block of sequences the number of observed steps and the arguments of the recursions."""
 
     @abstractmethod
     def _n_parameters(self) -> int:
-        """Free parameters."""
+        """Count the free parameters."""
 
     @fitted
-    def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
-        """Log-likelihood, posteriors (n_steps, K), and the number of steps that are not missing."""
-        found = [(n, *forward_backward(*chain)) for n, chain in self._chains(X, lengths)]
-        return float(sum(one[1] for one in found)), np.vstack([one[2] for one in found]), sum(one[0] for one in found)
+    def _smooth_states(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
+        """Compute the log-likelihood, posteriors (n_steps, K), and the number of observed steps."""
+        parts = [(n, *forward_backward(*chain)) for n, chain in self._chains(X, lengths)]
+        return (
+            float(sum(part[1] for part in parts)),
+            np.vstack([part[2] for part in parts]),
+            sum(part[0] for part in parts),
+        )
 
     def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the most probable path of states (Viterbi), shape (n_steps,).
@@ -66,7 +70,7 @@ class ChainMethods(Estimator):
 
     @property
     def of_symbols(self) -> bool:
-        """Whether steps are symbols, and not vectors."""
+        """True if steps are symbols, False if they are vectors."""
         return hasattr(self, "emissionprob_")
 
     def joined_steps(self, X: Any, lengths: Any = None) -> tuple[np.ndarray, Any]:
@@ -84,8 +88,8 @@ class ChainMethods(Estimator):
         steps : ndarray of shape (n_steps, D)
         lengths : array-like of int, or None for one sequence
         """
-        X, lengths = joined_sequences(X, lengths, getattr(self, "kind", "auto"))
-        block, of_blocks = all_steps(X, lengths)
+        X, lengths = join_sequences(X, lengths, getattr(self, "kind", "auto"))
+        block, of_blocks = read_all_steps(X, lengths)
         return block[0], of_blocks if lengths is None else lengths
 
     @fitted
@@ -106,8 +110,8 @@ class ChainMethods(Estimator):
         path : ndarray of int, shape (n_steps,)
             The states.
         """
-        found = [viterbi(*chain) for _, chain in self._chains(X, lengths)]
-        return float(sum(value for _, value in found)), np.concatenate([states for states, _ in found])
+        paths = [viterbi(*chain) for _, chain in self._chains(X, lengths)]
+        return float(sum(value for _, value in paths)), np.concatenate([states for states, _ in paths])
 
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K).
@@ -129,7 +133,7 @@ class ChainMethods(Estimator):
     def filter(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the probabilities of the states at every step given the steps up to it, shape (n_steps, K).
 
-        Choose it over `predict_proba` where later steps must not count: to act as data comes in, or to test a rule on the past.
+        Prefer it to `predict_proba` where later steps must not count: to act on live data, or to test a rule on the past.
 
         Parameters
         ----------
@@ -146,7 +150,7 @@ class ChainMethods(Estimator):
 
     @fitted
     def filter_step(self, x: Any, state: Any = None) -> np.ndarray:
-        """Return the probabilities of the states after one more step, shape (K,): what `filter` gives, a step at a time.
+        """Return the probabilities of the states after one more step, shape (K,): `filter`, one step at a time.
 
         ::
 
@@ -157,9 +161,9 @@ class ChainMethods(Estimator):
         Parameters
         ----------
         x : symbol, number, or array-like of shape (D,)
-            The new step. None and NaN are a missing one.
+            The new step. None or NaN marks a missing step.
         state : array-like of shape (K,), optional
-            What the step before gave; without it the new one begins a sequence.
+            The result of the previous step; without it the new step begins a sequence.
 
         Returns
         -------
@@ -168,22 +172,22 @@ class ChainMethods(Estimator):
         Raises
         ------
         LatentiaError
-            If x is no step like those of the fit, or state is no distribution of K states.
+            If x is not a step like those of the fit, or state is not a distribution over K states.
         """
-        before = self.startprob_
+        predicted = self.startprob_
         if state is not None:
-            now = np.asarray(state, dtype=np.float64)
-            if now.shape != before.shape or not (now >= 0).all() or abs(now.sum() - 1) > of.TOLERANCE:
+            current = np.asarray(state, dtype=np.float64)
+            if current.shape != predicted.shape or not (current >= 0).all() or abs(current.sum() - 1) > of.TOLERANCE:
                 raise LatentiaError(
-                    f"state of shape {now.shape}: probabilities of {len(before)} states that sum to one are needed, as "
-                    "filter_step returns them."
+                    f"state: expected probabilities of {len(predicted)} states that sum to one, as filter_step returns them; "
+                    f"found shape {current.shape}, sum {current.sum():.6g}."
                 )
-            before = now @ self.transmat_
+            predicted = current @ self.transmat_
         row = np.asarray(x if np.ndim(x) else [x])
         if all(is_missing(value) for value in row.tolist()):
-            return np.asarray(before / before.sum())
+            return np.asarray(predicted / predicted.sum())
         ((_, (_, *chain)),) = self._chains(row[None], None)
-        return np.asarray(forward(before, *chain)[0])
+        return np.asarray(forward(predicted, *chain)[0])
 
     @fitted
     def score(self, X: Any, lengths: Any = None) -> float:
@@ -224,7 +228,7 @@ class ChainMethods(Estimator):
         posteriors : ndarray of shape (n_steps, K)
             Probability of every state at every step given the whole sequence, as `predict_proba` gives it.
         """
-        total, posteriors, _ = self._smoothed(X, lengths)
+        total, posteriors, _ = self._smooth_states(X, lengths)
         return total, posteriors
 
     def bic(self, X: Any, lengths: Any = None) -> float:
@@ -241,7 +245,7 @@ class ChainMethods(Estimator):
         -------
         float
         """
-        total, _, n = self._smoothed(X, lengths)
+        total, _, n = self._smooth_states(X, lengths)
         return float(-2 * total + self._n_parameters() * np.log(max(n, 1)))
 
     def aic(self, X: Any, lengths: Any = None) -> float:
@@ -258,12 +262,12 @@ class ChainMethods(Estimator):
         -------
         float
         """
-        return float(-2 * self._smoothed(X, lengths)[0] + 2 * self._n_parameters())
+        return float(-2 * self._smooth_states(X, lengths)[0] + 2 * self._n_parameters())
 
     @property
     def stationary_(self) -> np.ndarray:
-        """Long-run shares of the states, the distribution pi = pi T, shape (K,).
+        """Long-run shares of the states: the distribution pi = pi T, shape (K,).
 
-        If states cannot all be left, it is where a chain ends that starts in any state with the same probability.
+        If some states are never left, it is where a chain with a uniform start ends.
         """
-        return stationary(self.transmat_)
+        return compute_stationary(self.transmat_)

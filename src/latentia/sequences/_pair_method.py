@@ -19,21 +19,19 @@ from ..evidence import (
 from ..linalg import ScaledSpace, scaled_eigenspace
 from ..moments import symmetric_counts
 from ..simplex import distributions
-from ._chain import Chain, stationary
-from ._copies import first_copies
-from ._pair_evidence import DEVIATIONS, PairFit, fit_of_pairs, pair_log_likelihoods
+from ._chain import Chain, compute_stationary
+from ._copies import find_first_copies
+from ._pair_evidence import MIN_DEVIATIONS, PairFit, compare_pairs, pair_log_likelihoods
 
-_LEAST_SHARE = 0.02  # of a state
-_UNSEEN_STEPS = 0.5  # of each symbol, on steps that it was not counted on
-LAGS = 3  # steps apart of the pairs that the direction is found on
-_SHORT = (
-    0.65  # eigenvalue of the transitions below which steps farther apart were seen to bring as much noise as signal
-)
+_MIN_SHARE = 0.02  # smallest share of a state
+_UNSEEN_STEPS = 0.5  # pseudo-steps of each symbol on held-out steps
+LAGS = 3  # largest lag of the pairs from which the direction is recovered
+_MIN_LONG_MEMORY = 0.65  # eigenvalue of the transitions below which larger lags added as much noise as signal
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Centred moments of scores: of neighbours, of steps two apart, of three in a row; variance and number of steps."""
+    """Centred moments of scores: of neighbours, of steps at lag two, of three in a row; variance and number of steps."""
 
     c1: float
     c2: float
@@ -43,39 +41,39 @@ class Moments:
 
     @property
     def deviations(self) -> float:
-        """c_1 in standard deviations of independent steps."""
+        """Moment c_1 in standard deviations of independent steps."""
         return self.c1 * np.sqrt(self.n) / self.variance if self.variance > 0 else 0.0
 
     @property
-    def unequal(self) -> float:
-        """How far apart the states' shares are by the third moment."""
+    def share_difference(self) -> float:
+        """Difference of the states' shares by the third moment."""
         lam = self.c2 / self.c1 if self.c1 else 0.0
         skew = self.c3 / self.c2 if self.c2 else 0.0
-        apart = float(np.sqrt(skew**2 + 4 * max(self.c1 / lam, 0.0))) if lam else 0.0
-        return abs(skew) / apart if apart else 1.0
+        separation = float(np.sqrt(skew**2 + 4 * max(self.c1 / lam, 0.0))) if lam else 0.0
+        return abs(skew) / separation if separation else 1.0
 
 
 _Part: TypeAlias = tuple[ScaledSpace, Moments]
 
 
 @dataclass(frozen=True)
-class Found:
-    """What pairs and triples of steps say.
+class PairRecovery:
+    """Two states recovered from pairs and triples of steps.
 
     Attributes
     ----------
     chain : Chain or None
-        None where there is none.
+        None if no chain has these moments.
     space : ScaledSpace
-        Of the direction of the states' difference.
+        Direction of the states' difference.
     moments : Moments
-        Of the scores along it.
+        Moments of the scores along it.
     eigenvalue : float
         Leading eigenvalue of the scaled counts.
     weights : tuple of float
-        Of the pairs 1, 2, ... apart.
+        Weights of the pairs at lags 1, 2, ...
     parts : list of (ScaledSpace, Moments)
-        For each part the direction found on the others, and the moments of its scores along it.
+        For each part the direction recovered from the other parts, and the moments of its scores along it.
     """
 
     chain: Chain | None
@@ -85,31 +83,31 @@ class Found:
     weights: tuple[float, ...]
     parts: list[_Part] = field(default_factory=list)
 
-    def rejected(self) -> Found:
-        """The same without a chain: there may be none."""
+    def drop_chain(self) -> PairRecovery:
+        """Return a copy without a chain."""
         return replace(self, chain=None)
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What neighbours say, and what all pairs that are used say.
+class TwoStateRecovery:
+    """Recoveries from neighbours alone and from all pairs that are used.
 
     Attributes
     ----------
-    first, found : Found
+    first, final : PairRecovery
     """
 
-    first: Found
-    found: Found
+    first: PairRecovery
+    final: PairRecovery
 
     @property
     def chain(self) -> Chain | None:
-        """None where no second state was detected."""
-        return self.found.chain
+        """Final chain; None if no second state was detected."""
+        return self.final.chain
 
 
-def _together(parts: Sequence[Moments], copies: float) -> Moments:
-    """Mean over parts, with as many steps as are no copies."""
+def _average_moments(parts: Sequence[Moments], copies: float) -> Moments:
+    """Average the moments of parts, with the number of steps that are not copies."""
     n = sum(m.n for m in parts)
     c1, c2, c3, variance = (
         sum(getattr(m, name) * m.n for m in parts) / max(n, 1) for name in ("c1", "c2", "c3", "variance")
@@ -117,22 +115,22 @@ def _together(parts: Sequence[Moments], copies: float) -> Moments:
     return Moments(c1, c2, c3, variance, n / copies)
 
 
-def _towards(direction: np.ndarray, space: ScaledSpace) -> ScaledSpace:
-    """The same with its vector on the side of a direction."""
+def _orient(direction: np.ndarray, space: ScaledSpace) -> ScaledSpace:
+    """Flip the sign of the vector if it points away from a direction."""
     return space if space.vectors[:, 0] @ direction >= 0 else replace(space, vectors=-space.vectors)
 
 
-def _noisier(space: ScaledSpace, copies: float) -> ScaledSpace:
-    """The same with the edge of steps that are there so many times on average."""
+def _widen_edge(space: ScaledSpace, copies: float) -> ScaledSpace:
+    """Widen the edge of the noise for steps that occur this many times on average."""
     edge = space.edge * float(np.sqrt(copies))
     values = np.sign(space.observed) * np.sqrt(np.maximum(space.observed**2 - edge**2, 0))
     return replace(space, edge=edge, values=values, n_kept=int((np.abs(space.observed) > edge).sum()))
 
 
-def _solve(m: Moments, space: ScaledSpace, marginal: np.ndarray, method: str) -> Chain | None:
-    """The chain with these moments; None if there is none."""
+def _solve_chain(m: Moments, space: ScaledSpace, marginal: np.ndarray, method: str) -> Chain | None:
+    """Solve for the chain with these moments; return None if there is none."""
     direction = space.vectors[:, 0]
-    vector = direction * np.sqrt(space.scale)  # delta up to its length
+    vector = direction * np.sqrt(space.scale)  # This is delta up to its length.
     if method == "cubic":
         above_zero = direction > 0
         mean = float(marginal[above_zero].sum())
@@ -145,49 +143,49 @@ def _solve(m: Moments, space: ScaledSpace, marginal: np.ndarray, method: str) ->
     if lam * m.c1 <= 0 or span <= 0:
         return None
     lam = float(np.clip(lam, -0.99, 0.99))
-    apart = float(np.sqrt(skew**2 + 4 * m.c1 / lam))
-    second = float(np.clip((1 + skew / apart) / 2, _LEAST_SHARE, 1 - _LEAST_SHARE))
+    separation = float(np.sqrt(skew**2 + 4 * m.c1 / lam))
+    second = float(np.clip((1 + skew / separation) / 2, _MIN_SHARE, 1 - _MIN_SHARE))
     shares = np.array([1 - second, second])
     lam = max(lam, -float(shares.min() / shares.max()) + 1e-6)
-    delta = vector * (apart / span)
+    delta = vector * (separation / span)
     emissions = np.stack([marginal + shares[1] * delta, marginal - shares[0] * delta])
     transmat = lam * np.eye(2) + (1 - lam) * shares
     return Chain(shares, transmat, distributions(emissions, marginal))
 
 
-class Scored(Protocol):
-    """Steps that scores of their symbols are put to."""
+class StepScores(Protocol):
+    """Steps whose symbols can be scored."""
 
     def moments(self, scores: np.ndarray, part: int) -> Moments:
-        """Centred moments of the scores (M,) of one part's steps."""
+        """Compute the centred moments of the scores (M,) of one part's steps."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What is counted of the steps.
+    """Counts of the steps.
 
     Attributes
     ----------
     n : int
     lengths : ndarray of int
-        Of the sequences.
+        Lengths of the sequences.
     occurrences : ndarray of int, shape (M,)
-        Of the symbols.
-    scored : Scored
+        Occurrences of the symbols.
+    scored : StepScores
     counts : list of list of csr_array, (M, M)
-        Pairs 1, 2, ... apart in each part.
+        Pairs at lags 1, 2, ... in each part.
     distinct : csr_array of shape (M, M)
-        Pairs of neighbours, copies left out.
+        Pairs of neighbours, without copies.
     copies : float
-        Times that a step is there on average, in data that repeats itself; else 1.
+        Average number of occurrences of a step in data that repeats itself; else 1.
     excess : float
-        By how much the variance of parts is larger than if each stretch were dealt alone.
+        Factor by which accidental copies of stretches increase the variance between parts.
     """
 
     n: int
     lengths: np.ndarray
     occurrences: np.ndarray
-    scored: Scored
+    scored: StepScores
     counts: list[list[sparse.csr_array]]
     distinct: sparse.csr_array
     copies: float
@@ -199,41 +197,41 @@ class Steps:
         return self.occurrences / self.n
 
 
-def counted_steps(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int) -> Steps:
+def count_steps(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int) -> Steps:
     """Count the pairs of each of ``n_parts`` stretches of the steps over an alphabet of ``size`` symbols.
 
-    Copies of steps are in the stretch of the first of them.
+    Copies of steps belong to the stretch of the original.
     """
     n, steps = len(symbols), np.arange(len(symbols))
-    left = np.repeat(np.cumsum(lengths), lengths) - steps  # steps to the end of the sequence
-    first, inner = np.flatnonzero(left > 1), np.flatnonzero(left > 2)
-    leaders = first_copies(symbols, size)
-    own = steps if leaders is None else np.flatnonzero(leaders == steps)
-    part = (steps if leaders is None else np.searchsorted(own, leaders)) * n_parts // len(own)
+    n_remaining = np.repeat(np.cumsum(lengths), lengths) - steps  # steps until the end of the sequence
+    first, inner = np.flatnonzero(n_remaining > 1), np.flatnonzero(n_remaining > 2)
+    leaders = find_first_copies(symbols, size)
+    originals = steps if leaders is None else np.flatnonzero(leaders == steps)
+    part = (steps if leaders is None else np.searchsorted(originals, leaders)) * n_parts // len(originals)
 
-    def counted(starts: np.ndarray, lag: int) -> sparse.csr_array:
+    def count_lagged_pairs(starts: np.ndarray, lag: int) -> sparse.csr_array:
         cells = (np.ones(len(starts), np.int32), (symbols[starts], symbols[starts + lag]))
         return sparse.csr_array(sparse.coo_array(cells, shape=(size, size)))
 
     counts = []
     for lag in range(1, LAGS + 1):
-        starts = np.flatnonzero(left > lag)
-        counts.append([counted(starts[part[starts] == p], lag) for p in range(n_parts)])
-    distinct = counted(own[left[own] > 1], 1)
-    copies = 1.0 if leaders is None else n / len(own)
-    scored = _InOrder(symbols, first, part[first], inner, part[inner])
+        starts = np.flatnonzero(n_remaining > lag)
+        counts.append([count_lagged_pairs(starts[part[starts] == p], lag) for p in range(n_parts)])
+    distinct = count_lagged_pairs(originals[n_remaining[originals] > 1], 1)
+    copies = 1.0 if leaders is None else n / len(originals)
+    scored = _StepSequence(symbols, first, part[first], inner, part[inner])
     return Steps(n, lengths, np.bincount(symbols, minlength=size), scored, counts, distinct, copies)
 
 
 @dataclass(frozen=True)
-class _InOrder:
-    """All steps.
+class _StepSequence:
+    """Steps in their order.
 
     Attributes
     ----------
     symbols : ndarray of int, shape (n,)
     first, inner : ndarray of int
-        Places of steps with one and with two later ones in their sequence.
+        Positions of steps with one and with two later ones in their sequence.
     first_part, inner_part : ndarray of int
         The part of each.
     """
@@ -271,7 +269,7 @@ class PairMethod:
     ----------
     method : {"moments", "cubic"}
     cross_fit : int
-        Stretches of the steps.
+        Number of stretches of the steps.
     tau : float
     seed : int
     n_jobs : int or None
@@ -283,102 +281,103 @@ class PairMethod:
     seed: int
     n_jobs: int | None
 
-    def found(self, steps: Steps, weights: tuple[float, ...]) -> Found:
-        """The chain that explains the steps 1, 2, ... apart, whose counts are added by their weights."""
-        space = self.space(steps, weights)
+    def recover(self, steps: Steps, weights: tuple[float, ...]) -> PairRecovery:
+        """Recover the chain from steps at lags 1, 2, ..., whose counts are added with these weights."""
+        space = self.fit_space(steps, weights)
         if not len(space.observed):
-            return Found(None, space, Moments(0.0, 0.0, 0.0, 0.0, 0.0), 0.0, weights)
-        parts = self.along(steps, weights, space)
-        moments = _together([moments for _, moments in parts], steps.copies)
-        chain = _solve(moments, space, steps.marginal, self.method)
-        return Found(chain, space, moments, float(space.observed[0]), weights, parts)
+            return PairRecovery(None, space, Moments(0.0, 0.0, 0.0, 0.0, 0.0), 0.0, weights)
+        parts = self.fit_directions(steps, weights, space)
+        moments = _average_moments([moments for _, moments in parts], steps.copies)
+        chain = _solve_chain(moments, space, steps.marginal, self.method)
+        return PairRecovery(chain, space, moments, float(space.observed[0]), weights, parts)
 
-    def is_strong(self, first: Found) -> bool:
-        """Whether the direction is above the noise, and the scores of neighbours along it agree."""
-        agree = self.cross_fit == 1 or abs(first.moments.deviations) > DEVIATIONS
+    def is_strong(self, first: PairRecovery) -> bool:
+        """Return True if the direction is above the noise and the scores of neighbours along it agree."""
+        agree = self.cross_fit == 1 or abs(first.moments.deviations) > MIN_DEVIATIONS
         return abs(first.eigenvalue) > first.space.edge and bool(agree)
 
-    def found_farther(self, steps: Steps, first: Found) -> Found:
-        """The same from pairs farther apart too, where the memory is long."""
+    def recover_from_distant(self, steps: Steps, first: PairRecovery) -> PairRecovery:
+        """Recover the chain again with pairs at larger lags too, if the memory is long."""
         memory = float(np.trace(first.chain.transmat) - 1) if first.chain is not None else 0.0
-        if abs(memory) <= _SHORT:
+        if abs(memory) <= _MIN_LONG_MEMORY:
             return first
-        found = self.found(steps, tuple(memory**k for k in range(LAGS)))
-        return found if found.chain is not None else replace(found, chain=first.chain)
+        recovery = self.recover(steps, tuple(memory**k for k in range(LAGS)))
+        return recovery if recovery.chain is not None else replace(recovery, chain=first.chain)
 
-    def space(self, steps: Steps, weights: tuple[float, ...], parts: Sequence[int] | None = None) -> ScaledSpace:
-        """Leading eigenpair of the scaled counts of steps 1, 2, ... apart, added by their weights, of all or some parts."""
+    def fit_space(self, steps: Steps, weights: tuple[float, ...], parts: Sequence[int] | None = None) -> ScaledSpace:
+        """Compute the leading eigenpair of the scaled counts at lags 1, 2, ..., added with weights, of all or some parts."""
         tables = []
         for lag in range(len(weights)):
-            kept = [steps.counts[lag][p] for p in (range(self.cross_fit) if parts is None else parts)]
-            both, symmetric = symmetric_counts(sum(kept[1:], kept[0]))
-            tables.append(both + both if symmetric else both)  # symmetric by chance: these pairs are ordered
+            part_counts = [steps.counts[lag][p] for p in (range(self.cross_fit) if parts is None else parts)]
+            pairs, symmetric = symmetric_counts(sum(part_counts[1:], part_counts[0]))
+            tables.append(pairs + pairs if symmetric else pairs)  # Ordered pairs may be symmetric by chance.
         space = scaled_eigenspace(
             tables[0],
             1,
             tau=self.tau,
-            calibrate=False,  # steps that the direction was not found on tell signal from noise
+            calibrate=False,  # Held-out steps distinguish signal from noise.
             further=list(zip(weights[1:], tables[1:], strict=True)),
             random_state=self.seed,
             n_jobs=self.n_jobs,
         )
-        return space if steps.copies == 1 else _noisier(space, steps.copies)
+        return space if steps.copies == 1 else _widen_edge(space, steps.copies)
 
-    def along(self, steps: Steps, weights: tuple[float, ...], whole: ScaledSpace) -> list[_Part]:
-        """For each part the direction found on the others, and moments of its scores along it."""
-        direction, found = whole.vectors[:, 0], []
+    def fit_directions(self, steps: Steps, weights: tuple[float, ...], full_space: ScaledSpace) -> list[_Part]:
+        """Fit for each part the direction of the other parts, and compute the moments of its scores along it."""
+        direction, parts = full_space.vectors[:, 0], []
         for part in range(self.cross_fit):
-            others = [p for p in range(self.cross_fit) if p != part]
-            space = _towards(direction, self.space(steps, weights, others) if others else whole)
+            other_parts = [p for p in range(self.cross_fit) if p != part]
+            space = _orient(direction, self.fit_space(steps, weights, other_parts) if other_parts else full_space)
             scores = space.vectors[:, 0] / np.sqrt(space.scale)
             if self.method == "cubic":
                 scores = (scores > 0).astype(np.float64)
-            found.append((space, steps.scored.moments(scores, part)))
-        return found
+            parts.append((space, steps.scored.moments(scores, part)))
+        return parts
 
-    def fit_of_pairs(self, first: Found, chain: Chain, steps: Steps) -> PairFit:
+    def compare_pairs(self, first: PairRecovery, chain: Chain, steps: Steps) -> PairFit:
+        """Compare the pairs with those of a chain."""
         lagged = [sum(counts[1:], counts[0]) for counts in steps.counts]
-        both, symmetric = symmetric_counts(steps.distinct)
-        both = both + both if symmetric else both
-        return fit_of_pairs(first.space, both, lagged, chain, steps.copies, self.n_jobs)
+        pairs, symmetric = symmetric_counts(steps.distinct)
+        pairs = pairs + pairs if symmetric else pairs
+        return compare_pairs(first.space, pairs, lagged, chain, steps.copies, self.n_jobs)
 
-    def against_frequencies(self, first: Found, steps: Steps) -> list[Check]:
-        """Whether pairs on which the direction was not found are more probable than those of independent steps."""
+    def compare_with_frequencies(self, first: PairRecovery, steps: Steps) -> list[Check]:
+        """Check that held-out pairs are more probable than pairs of independent steps."""
         if self.cross_fit == 1:
             return []
-        found, n = [], steps.n * (1 - 1 / self.cross_fit)
+        log_likelihoods, n = [], steps.n * (1 - 1 / self.cross_fit)
         for counts, (space, _) in zip(steps.counts[0], first.parts, strict=True):
             smooth = (n * space.marginals + _UNSEEN_STEPS) / (n + _UNSEEN_STEPS * len(space.marginals))
-            chain = _solve(first.moments, space, smooth, self.method)
-            found += [] if chain is None else [pair_log_likelihoods(counts, chain, smooth)]
-        if not found:
+            chain = _solve_chain(first.moments, space, smooth, self.method)
+            log_likelihoods += [] if chain is None else [pair_log_likelihoods(counts, chain, smooth)]
+        if not log_likelihoods:
             return []
-        fitted, trivial = (np.concatenate(values) for values in zip(*found, strict=True))
-        options: dict[str, Any] = {"against": "frequencies", "unit": "pair", "deviations": DEVIATIONS}
+        fitted, trivial = (np.concatenate(values) for values in zip(*log_likelihoods, strict=True))
+        options: dict[str, Any] = {"against": "frequencies", "unit": "pair", "deviations": MIN_DEVIATIONS}
         return trivial_checks(fitted, trivial, extra=0, n_rows=len(fitted), **options)
 
-    def errors_of_moments(self, found: Found, chain: Chain, n: float) -> np.ndarray:
-        """The noise of the direction, and that of the frequencies: what they add up to if all else is known."""
-        space, gain = found.space, sum(weight**2 for weight in found.weights)
+    def estimate_errors(self, recovery: PairRecovery, chain: Chain, n: float) -> np.ndarray:
+        """Estimate the states' errors from the noise of the direction and of the frequencies, as if all else were known."""
+        space, gain = recovery.space, sum(weight**2 for weight in recovery.weights)
         signal, edge = abs(float(space.signal[0])) if space.n_kept else space.edge / 2, space.edge
         c2 = max(1 - edge**2 / (4 * signal**2), 0.05)
-        shares, memory = stationary(chain.transmat), float(np.trace(chain.transmat) - 1)
+        shares, memory = compute_stationary(chain.transmat), float(np.trace(chain.transmat) - 1)
         product = shares[0] * shares[1] * max(abs(memory), 0.02) * gain
-        length = signal / product  # of delta in scaled coordinates, squared
+        length = signal / product  # squared length of delta in scaled coordinates
         spread = space.marginals / space.scale
         spread /= spread.sum()
         direction = space.scale * length * ((1 - c2) ** 2 * space.marginals + c2 * (1 - c2) * spread)
-        deviations = [np.sqrt(other**2 * direction + space.marginals / n) for other in shares[::-1]]
-        return np.array([np.sqrt(2 / np.pi) * float(one.sum()) for one in deviations])
+        deviations = [np.sqrt(other_share**2 * direction + space.marginals / n) for other_share in shares[::-1]]
+        return np.array([np.sqrt(2 / np.pi) * float(deviation.sum()) for deviation in deviations])
 
-    def symbols_of_halves(self, found: Found, steps: Steps) -> list[np.ndarray]:
-        """Symbols of the states of two halves of the parts, (2, n) each; nothing where there are no two."""
+    def recover_halves(self, recovery: PairRecovery, steps: Steps) -> list[np.ndarray]:
+        """Recover the states' symbols from each half of the parts, (2, n); nothing if the number of parts is odd."""
         if self.cross_fit % 2:
             return []
         halves, middle = [], self.cross_fit // 2
         for half in (range(middle), range(middle, self.cross_fit)):
-            space = _towards(found.space.vectors[:, 0], self.space(steps, found.weights, half))
-            moments = _together([found.parts[p][1] for p in half], steps.copies)
-            own = _solve(moments, space, space.marginals, self.method)
-            halves.append(np.tile(space.marginals, (2, 1)) if own is None else own.emissions)
+            space = _orient(recovery.space.vectors[:, 0], self.fit_space(steps, recovery.weights, half))
+            moments = _average_moments([recovery.parts[p][1] for p in half], steps.copies)
+            chain = _solve_chain(moments, space, space.marginals, self.method)
+            halves.append(np.tile(space.marginals, (2, 1)) if chain is None else chain.emissions)
         return halves

@@ -1,4 +1,4 @@
-"""Reading steps of sequences: symbols as numbers, or vectors."""
+"""Readers of sequences: symbols as numbers, or vectors."""
 
 from __future__ import annotations
 
@@ -11,65 +11,69 @@ from .._entries import is_missing
 from .._validation import number_table
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Block, Blocks
-from ..passes.tables import unmasked
+from ..passes.tables import fill_masked
 
-_MOST_SYMBOLS = 1 << 20  # or a hundred for each step: of whole numbers, those that do not occur count as well
-_LARGEST_SYMBOL = 2.0**53  # up to which floats have all whole numbers
+_MAX_SYMBOLS = 1 << 20  # size of an alphabet of whole numbers, or a hundred per step; unused numbers count too
+_LARGEST_SYMBOL = 2.0**53  # Floats hold all whole numbers up to here.
 
-_STRIPS = 16  # blocks that stretches are taken from, at most
+_MAX_SAMPLED_BLOCKS = 16
 
 
-def first_block(X: Any, lengths: Any) -> Block:
-    """The steps as a block of one table (n, D) of any type; of Blocks the first one that has some."""
+def read_first_block(X: Any, lengths: Any) -> Block:
+    """Read the steps as a block of one table (n, D) of any type; of Blocks the first block that has steps."""
     if isinstance(X, Blocks):
         if X.lengths is None or lengths is not None:
             raise LatentiaError(
-                "Blocks carry the lengths of their sequences: make them with from_array(X, lengths=...)."
+                "Expected Blocks that carry the lengths of their sequences: make them with from_array(X, lengths=...)."
             )
         if not X.n_rows:
             raise LatentiaError("The data is empty: it has no steps.")
         return next(block for block in X if len(block.rows))
     try:
-        table = np.asarray(unmasked(X))
-    except (ValueError, OverflowError):  # rows of different lengths
-        sizes = [len(one) if hasattr(one, "__len__") else 1 for one in X]
-        shown = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
+        table = np.asarray(fill_masked(X))
+    except (ValueError, OverflowError):  # The rows have different lengths.
+        sizes = [len(sequence) if hasattr(sequence, "__len__") else 1 for sequence in X]
+        listed = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
         raise LatentiaError(
             f"X holds {len(sizes)} sequences of different lengths: join them, with numpy.concatenate, and give "
-            f"lengths=[{shown}]."
+            f"lengths=[{listed}]."
         ) from None
     if not table.ndim:
-        raise LatentiaError(f"X is of type {type(X).__name__}: a sequence of symbols or of vectors is needed.")
+        raise LatentiaError(f"Expected a sequence of symbols or vectors; X has type {type(X).__name__}.")
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or not table.size:
-        raise LatentiaError(f"X has shape {table.shape}: a sequence of symbols or of vectors is needed.")
-    return Block.of([table])
+        raise LatentiaError(f"Expected a sequence of symbols or vectors; X has shape {table.shape}.")
+    return Block.from_parts([table])
 
 
-def joined_sequences(X: Any, lengths: Any, kind: str = "auto") -> tuple[Any, Any]:
-    """Join a list of sequences, and return their lengths; anything else stays as it is.
+def join_sequences(X: Any, lengths: Any, kind: str = "auto") -> tuple[Any, Any]:
+    """Join a list of sequences, and return their lengths; return anything else unchanged.
 
-    Sequences are lists or arrays of one dimension, of strings or whole numbers, or of vectors of numbers; or strings in which
-    blanks separate symbols. Lists of fractions of one length are vectors, as arrays are.
+    A sequence is a list or one-dimensional array of strings, whole numbers or vectors; or a string in which blanks separate
+    symbols. Lists of fractions that all have one length are vectors, as arrays are.
     """
     if lengths is not None or not isinstance(X, (list, tuple)) or not len(X) or kind in ("vectors", "counts"):
         return X, lengths
-    if all(isinstance(one, str) for one in X):
-        lines = [one.split() for one in X]
-        several = sum(len(line) > 1 for line in lines) > len(lines) / 2
-        X = [line for line in lines if line] if several else X
+    if all(isinstance(sequence, str) for sequence in X):
+        lines = [sequence.split() for sequence in X]
+        are_lines = sum(len(line) > 1 for line in lines) > len(lines) / 2
+        X = [line for line in lines if line] if are_lines else X
         return (
             (np.array([symbol for line in X for symbol in line], object), [len(line) for line in X])
-            if several
+            if are_lines
             else (X, None)
         )
-    if not all(isinstance(one, (list, tuple, np.ndarray)) and np.ndim(_first_entry(one)) <= 1 for one in X):
+    if not all(
+        isinstance(sequence, (list, tuple, np.ndarray)) and np.ndim(_first_entry(sequence)) <= 1 for sequence in X
+    ):
         return X, lengths
-    sizes = [len(one) for one in X]
-    wide = any(np.ndim(_first_entry(one)) == 1 for one in X)
-    if wide:
-        return np.concatenate([np.asarray(one) for one in X if len(one)]), [size for size in sizes if size]
-    entries = [value for one in X for value in one]
+    sizes = [len(sequence) for sequence in X]
+    are_vectors = any(np.ndim(_first_entry(sequence)) == 1 for sequence in X)
+    if are_vectors:
+        return np.concatenate([np.asarray(sequence) for sequence in X if len(sequence)]), [
+            size for size in sizes if size
+        ]
+    entries = [value for sequence in X for value in sequence]
     vectors_of_numbers = len(set(sizes)) == 1 and any(isinstance(value, (float, np.floating)) for value in entries)
     if vectors_of_numbers or max(sizes) < 2:
         return X, lengths
@@ -81,25 +85,25 @@ def _first_entry(sequence: Any) -> Any:
     return sequence[0] if len(sequence) else 0
 
 
-def all_steps(X: Any, lengths: Any) -> tuple[Block, Any]:
-    """All steps as one block in memory, and the lengths of their sequences."""
-    X, lengths = joined_sequences(X, lengths)
-    first = first_block(X, lengths)
+def read_all_steps(X: Any, lengths: Any) -> tuple[Block, Any]:
+    """Read all steps as one block in memory, and the lengths of their sequences."""
+    X, lengths = join_sequences(X, lengths)
+    first = read_first_block(X, lengths)
     if not isinstance(X, Blocks):
         return first, lengths
-    blocks = list(from_first(X, first))
+    blocks = list(iterate_from_first(X, first))
     table, rows = (np.concatenate(pieces) for pieces in zip(*((block[0], block.rows) for block in blocks), strict=True))
-    return Block.of([table], rows=rows), X.lengths
+    return Block.from_parts([table], rows=rows), X.lengths
 
 
 def has_symbols(table: np.ndarray, kind: str) -> bool:
-    """Whether a table holds symbols: strings, or one column of integers, unless ``kind`` says what it is."""
+    """Return True if a table holds symbols: strings, or one column of integers, unless ``kind`` decides."""
     if kind == "vectors":
         return False
-    one = table.shape[1] == 1
-    if kind == "symbols" and not one:
-        raise LatentiaError(f"X has {table.shape[1]} columns: symbols come in one.")
-    if kind == "auto" and one and table.dtype.kind == "f":
+    is_single = table.shape[1] == 1
+    if kind == "symbols" and not is_single:
+        raise LatentiaError(f"Expected one column of symbols; X has {table.shape[1]} columns.")
+    if kind == "auto" and is_single and table.dtype.kind == "f":
         gaps = np.isnan(table)
         if gaps.any() and (table[~gaps] % 1 == 0).all():
             raise LatentiaError(
@@ -107,21 +111,23 @@ def has_symbols(table: np.ndarray, kind: str) -> bool:
                 "a symbol, or give kind='vectors'.",
                 parameter="kind", value=kind,
             )  # fmt: skip
-    return kind == "symbols" or (one and table.dtype.kind in "iubUSO")
+    return kind == "symbols" or (is_single and table.dtype.kind in "iubUSO")
 
 
-def alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
-    """The symbols in order: the different strings, or whole numbers from 0."""
+def find_alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
+    """Find the sorted alphabet: the different strings, or whole numbers from 0."""
     largest, n, strings = 0, 0, []
     for block in blocks:
-        values = _plain(block)
+        values = _read_symbols(block)
         n += len(values)
         if values.dtype.kind not in "iub":
             strings.append(np.unique(values))
             continue
         if len(values) and values.min() < 0:
-            at = int(np.argmin(values))
-            raise LatentiaError(f"Symbol {values[at]} in row {block.rows[at]}: whole numbers from 0 are needed.")
+            place = int(np.argmin(values))
+            raise LatentiaError(
+                f"Expected symbols that are whole numbers from 0; row {block.rows[place]} holds {values[place]}."
+            )
         largest = max(largest, int(values.max(initial=0)))
     if strings:
         return np.unique(np.concatenate(strings))
@@ -131,92 +137,92 @@ def alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
             parameter="n_symbols", value=n_symbols,
         )  # fmt: skip
     size = largest + 1 if n_symbols is None else n_symbols
-    if size > max(_MOST_SYMBOLS, 100 * n):
+    if size > max(_MAX_SYMBOLS, 100 * n):
         raise LatentiaError(
-            f"An alphabet of the whole numbers from 0 to {size - 1} is too large for {n} steps: number the symbols that occur, "
-            "for instance with numpy.unique(X, return_inverse=True), or give them as strings."
+            f"An alphabet of the whole numbers from 0 to {size - 1} is too large for {n} steps. Number only the symbols that "
+            "occur, for instance with numpy.unique(X, return_inverse=True), or give them as strings."
         )
     return np.arange(size)
 
 
-def encoded(block: Block, symbols: np.ndarray) -> np.ndarray:
-    """Numbers of a block's symbols in the alphabet, shape (n, 1)."""
-    values = _plain(block)
-    known = np.isin(values, symbols)
-    if not known.all():
-        at = int(np.argmin(known))
-        some = ", ".join(map(str, symbols[:5])) + (", ..." if len(symbols) > 5 else "")
+def encode_symbols(block: Block, symbols: np.ndarray) -> np.ndarray:
+    """Encode a block's symbols by their numbers in the alphabet, shape (n, 1)."""
+    values = _read_symbols(block)
+    is_known = np.isin(values, symbols)
+    if not is_known.all():
+        place = int(np.argmin(is_known))
+        listed = ", ".join(map(str, symbols[:5])) + (", ..." if len(symbols) > 5 else "")
         raise LatentiaError(
-            f"Symbol {str(values[at])!r} in row {block.rows[at]} is outside the alphabet of {len(symbols)} symbols ({some}). "
-            "Drop such steps, or map them, before the fit too, to a symbol for rare ones."
+            f"Symbol {str(values[place])!r} in row {block.rows[place]} is outside the alphabet of {len(symbols)} symbols "
+            f"({listed}). Drop such steps, or map them to a symbol for rare ones, before the fit too."
         )
     return np.searchsorted(symbols, values)[:, None]
 
 
-def encoded_blocks(blocks: Blocks, symbols: np.ndarray) -> Blocks:
-    """Blocks of symbols as blocks of their numbers, (n, 1), and lengths."""
+def encode_symbol_blocks(blocks: Blocks, symbols: np.ndarray) -> Blocks:
+    """Encode blocks of symbols by their numbers, (n, 1); the lengths stay."""
 
     def encode(block: Block) -> list[Any]:
         if symbols.dtype.kind not in "iu" and block[0].dtype.kind not in "USO":
-            raise LatentiaError("The model was fitted on strings, and Blocks hold numbers: give strings as an array.")
-        return [encoded(block, symbols), block[-1]]
+            raise LatentiaError("Expected strings, as in the fit; Blocks hold numbers. Give strings as an array.")
+        return [encode_symbols(block, symbols), block[-1]]
 
     return blocks.map(encode, [(blocks.n_rows, 1)])
 
 
-def vectors(table: np.ndarray, missing: bool = False) -> np.ndarray:
-    """Finite numbers, shape (n, D); NaN where cells may be missing."""
+def read_vectors(table: np.ndarray, missing: bool = False) -> np.ndarray:
+    """Read finite numbers, shape (n, D); NaN is allowed if cells may be missing."""
     return np.asarray(number_table(table, missing=missing))
 
 
-def present(table: np.ndarray) -> np.ndarray:
-    """Which steps of a table are there, shape (n,): all of a missing one is None or NaN.
+def find_present(table: np.ndarray) -> np.ndarray:
+    """Mark the observed steps of a table, shape (n,): every cell of a missing step is None or NaN.
 
-    One that is there in part counts as there.
+    A step with some missing cells counts as observed.
     """
     if table.dtype.kind == "f":
-        there = ~np.isnan(table).all(axis=1)
+        is_present = ~np.isnan(table).all(axis=1)
     elif table.dtype.kind == "O":
-        there = np.array([not all(is_missing(value) for value in row) for row in table.tolist()], bool)
+        is_present = np.array([not all(is_missing(value) for value in row) for row in table.tolist()], bool)
     else:
         return np.ones(len(table), bool)
-    if not there.any():
+    if not is_present.any():
         raise LatentiaError(f"All {len(table)} steps are missing (None or NaN).")
-    return np.asarray(there)
+    return np.asarray(is_present)
 
 
-def kept(block: Block, there: np.ndarray) -> Block:
-    """A block of one table with some of its rows."""
-    return Block.of([block[0][there]], rows=block.rows[there])
+def select_rows(block: Block, is_kept: np.ndarray) -> Block:
+    """Select rows of a block of one table."""
+    return Block.from_parts([block[0][is_kept]], rows=block.rows[is_kept])
 
 
-def spread(values: np.ndarray, there: np.ndarray, missing: float) -> np.ndarray:
-    """The steps that are there among the others, for which ``missing`` stands."""
-    if there.all():
+def insert_missing(values: np.ndarray, is_present: np.ndarray, missing: float) -> np.ndarray:
+    """Insert ``missing`` in the places of missing steps."""
+    if is_present.all():
         return values
-    table = np.full((len(there), values.shape[1]), missing, values.dtype)
-    table[there] = values
+    table = np.full((len(is_present), values.shape[1]), missing, values.dtype)
+    table[is_present] = values
     return table
 
 
-def observed(blocks: Blocks, missing: Callable[[np.ndarray], np.ndarray]) -> Blocks:
-    """The steps of an array without the missing ones, which cut sequences."""
-    gone = np.concatenate([missing(block[0]) for block in blocks])
-    if not gone.any():
+def drop_missing(blocks: Blocks, missing: Callable[[np.ndarray], np.ndarray]) -> Blocks:
+    """Drop missing steps; a sequence is cut where one was."""
+    is_missing = np.concatenate([missing(block[0]) for block in blocks])
+    if not is_missing.any():
         return blocks
-    rows, cut = pieces(~gone, np.asarray(blocks.lengths))
-    if cut.max() < 3:
-        raise LatentiaError("No three consecutive steps are there: too many are missing (None or NaN).")
-    return Blocks.from_array(blocks.table()[rows], lengths=cut)
+    rows, piece_lengths = cut_sequences(~is_missing, np.asarray(blocks.lengths))
+    if piece_lengths.max() < 3:
+        raise LatentiaError("Expected three consecutive observed steps somewhere; too many are missing (None or NaN).")
+    return Blocks.from_array(blocks.table()[rows], lengths=piece_lengths)
 
 
 def sequence_blocks(values: np.ndarray, lengths: Any) -> Blocks:
-    """Blocks of steps and the lengths of their sequences; by default there is one."""
+    """Build blocks of steps and the lengths of their sequences; by default there is one sequence."""
     return Blocks.from_array(values, lengths=[len(values)] if lengths is None else lengths)
 
 
-def long_enough(blocks: Blocks) -> Blocks:
-    """The blocks, if some sequence has three steps; a warning for sequences that have not."""
+def check_lengths(blocks: Blocks) -> Blocks:
+    """Return the blocks if some sequence has three steps; warn of shorter sequences."""
     lengths = np.asarray(blocks.lengths)
     short = int((lengths < 3).sum())
     if short == len(lengths):
@@ -232,84 +238,88 @@ def long_enough(blocks: Blocks) -> Blocks:
     return blocks
 
 
-def stretches(blocks: Blocks, groups: tuple[int, ...], dealt: Any) -> Blocks:
-    """The steps of some groups of stretches as sequences of their own, in memory; those of all groups as they are."""
-    if set(groups) == set(dealt.all):
+def select_groups(blocks: Blocks, groups: tuple[int, ...], folds: Any) -> Blocks:
+    """Select the steps of some groups, as sequences in memory; return the blocks themselves for all groups."""
+    if set(groups) == set(folds.all):
         return blocks
     steps, lengths = [], []
     for block in blocks:
-        rows, cut = pieces(np.isin(dealt.of(block.rows), groups), block[-1])
+        rows, piece_lengths = cut_sequences(np.isin(folds.of(block.rows), groups), block[-1])
         steps.append(block[0][rows])
-        lengths.append(cut)
+        lengths.append(piece_lengths)
     if not any(map(len, steps)):
-        raise LatentiaError("A part of the data has no steps: there are too few to be split.")
+        raise LatentiaError(
+            "Too few steps to split: a part of the data would have none. Give more steps, or n_splits=0."
+        )
     return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
 
 
-def some_stretches(blocks: Blocks, most: int, stretch: int) -> Blocks:
-    """Up to ``most`` steps in stretches of up to ``stretch`` neighbours, evenly from up to 16 blocks, in memory."""
-    numbers = np.unique(np.linspace(0, len(blocks) - 1, min(len(blocks), _STRIPS)).round().astype(int))
+def sample_stretches(blocks: Blocks, max_steps: int, stretch: int) -> Blocks:
+    """Sample up to ``max_steps`` steps in stretches of up to ``stretch`` neighbours, from up to 16 blocks, in memory."""
+    numbers = np.unique(np.linspace(0, len(blocks) - 1, min(len(blocks), _MAX_SAMPLED_BLOCKS)).round().astype(int))
     steps, lengths = [], []
     for number in numbers:
         block = blocks[int(number)]
-        n, wanted = len(block[0]), -(-most // len(numbers))
-        kept = np.zeros(n, bool)
-        n_stretches = min(-(-wanted // stretch), -(-n // stretch))
+        n, block_steps = len(block[0]), -(-max_steps // len(numbers))
+        is_kept = np.zeros(n, bool)
+        n_stretches = min(-(-block_steps // stretch), -(-n // stretch))
         for start in np.linspace(0, max(n - stretch, 0), n_stretches).astype(int):
-            kept[start : start + min(stretch, wanted)] = True
-        rows, cut = pieces(kept, block[-1])
+            is_kept[start : start + min(stretch, block_steps)] = True
+        rows, piece_lengths = cut_sequences(is_kept, block[-1])
         steps.append(block[0][rows])
-        lengths.append(cut)
+        lengths.append(piece_lengths)
     return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
 
 
-def even_stretches(blocks: Blocks, most: int, stretch: int) -> Blocks:
-    """Return about ``most`` steps in memory, in evenly spread stretches: the same ones however steps are cut into blocks."""
-    every = -(-blocks.n_rows // most)
+def sample_even_stretches(blocks: Blocks, max_steps: int, stretch: int) -> Blocks:
+    """Sample about ``max_steps`` steps in even stretches, in memory; the cut into blocks does not matter."""
+    stride = -(-blocks.n_rows // max_steps)
     steps, lengths = [], []
     for block in blocks:
-        rows, cut = pieces(np.asarray(block.rows) // stretch % every == 0, block[-1])
+        rows, piece_lengths = cut_sequences(np.asarray(block.rows) // stretch % stride == 0, block[-1])
         steps.append(block[0][rows])
-        lengths.append(cut)
+        lengths.append(piece_lengths)
     return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
 
 
-def pieces(kept: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the steps that are kept, and the lengths of the pieces that they make of the sequences."""
+def cut_sequences(is_kept: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of the kept steps, and the lengths of the pieces into which they cut the sequences."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    rows = np.flatnonzero(kept)
+    rows = np.flatnonzero(is_kept)
     breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(sequence[rows]) > 0)) + 1
-    cut = np.diff(np.concatenate([[0], breaks, [len(rows)]]))
-    return rows, cut[cut > 0]
+    piece_lengths = np.diff(np.concatenate([[0], breaks, [len(rows)]]))
+    return rows, piece_lengths[piece_lengths > 0]
 
 
-def from_first(X: Any, first: Block) -> Iterator[Block]:
-    """The first block, and those after it."""
+def iterate_from_first(X: Any, first: Block) -> Iterator[Block]:
+    """Yield the first block and all later ones."""
     yield first
     if isinstance(X, Blocks):
         yield from (X[number] for number in range(first.number + 1, len(X)))
 
 
-def _plain(block: Block) -> np.ndarray:
-    """The one column of a block as strings or integers, shape (n,)."""
+def _read_symbols(block: Block) -> np.ndarray:
+    """Read the one column of a block as strings or integers, shape (n,)."""
     values = block[0][:, 0]
     if values.dtype.kind == "O":
         for row, value in zip(block.rows, values.tolist(), strict=True):
             if hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
                 raise LatentiaError(
-                    f"Row {row} holds a {type(value).__name__}: symbols must be whole numbers or strings. Join sequences, with "
-                    "numpy.concatenate, and give their lengths."
+                    f"Expected symbols that are whole numbers or strings; row {row} holds a {type(value).__name__}. Join "
+                    "sequences with numpy.concatenate, and give their lengths."
                 )
             if is_missing(value):
-                raise LatentiaError(f"Row {row} has no symbol: drop it, or give one for such rows.")
+                raise LatentiaError(f"Row {row} has no symbol: drop it, or give such rows a symbol.")
         return values.astype(str)
     if values.dtype.kind not in "fiubUS":
-        raise LatentiaError(f"Symbols of type {values.dtype}: whole numbers or strings are needed.")
+        raise LatentiaError(f"Expected symbols that are whole numbers or strings; found type {values.dtype}.")
     if values.dtype.kind != "f":
         return values
-    with np.errstate(invalid="ignore"):  # of infinity
-        whole = (values % 1 == 0) & (np.abs(values) < np.float64(_LARGEST_SYMBOL))
-    if not whole.all():
-        at = int(np.argmin(whole))
-        raise LatentiaError(f"Symbol {values[at]} in row {block.rows[at]}: symbols must be whole numbers or strings.")
+    with np.errstate(invalid="ignore"):  # Infinity has no remainder.
+        is_whole = (values % 1 == 0) & (np.abs(values) < np.float64(_LARGEST_SYMBOL))
+    if not is_whole.all():
+        place = int(np.argmin(is_whole))
+        raise LatentiaError(
+            f"Expected symbols that are whole numbers or strings; row {block.rows[place]} holds {values[place]}."
+        )
     return values.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Hidden Markov chains: recursions over the steps.
+"""Recursions of hidden Markov chains over the steps.
 
 Model: a sequence starts in state k with probability startprob_k, moves from i to j with probability transmat_ij, and
 its step t has in state k the log-density log_density_tk. Forwards, alpha_t is the distribution of the state given the
@@ -9,8 +9,8 @@ steps up to t; backwards, with the predictions p_t+1 = alpha_t transmat, the pos
 so every quantity is a probability and sequences may be of any length. Predictions below 1e-300 count as zero.
 
 Densities are an array of shape (n_steps, K), or for symbols a row each, (S, K), of which step t has row symbols[t].
-An observation that is impossible in every state that can be reached makes the log-likelihood -inf, and the states go
-on as predicted.
+An observation that is impossible in every reachable state makes the log-likelihood -inf; the states then follow the
+prediction.
 
 Source: Rabiner, Proc. IEEE 77 (1989), section III; the backward recursion without densities is that of Rauch, Tung
 and Striebel (1965) for discrete states.
@@ -25,16 +25,16 @@ from numba import njit
 
 from ..exceptions import LatentiaError
 from ..likelihood import log
-from ..likelihood.rows import scaled_exp
+from ..likelihood.rows import scale_exp
 from ._symbols import as_symbols
 
-_ZERO = 1e-300
+_ZERO = 1e-300  # Smaller predictions count as zero.
 
 
 def forward_backward(
     startprob: np.ndarray, transmat: np.ndarray, log_density: np.ndarray, lengths: Any, symbols: Any = None
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Posterior of the states given whole sequences.
+    """Compute the posterior of the states given whole sequences.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def forward_backward(
         Sum over the sequences of the posterior of their first step.
     """
     startprob, transmat = as_floats(startprob), as_floats(transmat)
-    table, codes, lengths, n = _check(log_density, lengths, symbols)
+    table, codes, lengths, n = _prepare_arguments(log_density, lengths, symbols)
     posterior, start, transitions = np.empty((n, len(startprob))), np.zeros(len(startprob)), np.zeros(transmat.shape)
-    total = _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, posterior)
+    total = _filter(startprob, transmat, table, *scale_exp(table), codes, lengths, posterior)
     _smooth(transmat, lengths, posterior, transitions, start)
     return total, posterior, transitions, start
 
@@ -66,53 +66,53 @@ def forward_backward(
 def forward(
     startprob: np.ndarray, transmat: np.ndarray, log_density: np.ndarray, lengths: Any, symbols: Any = None
 ) -> np.ndarray:
-    """Distributions of the state given the steps up to each one, (n_steps, K); parameters as in `forward_backward`."""
+    """Compute the distribution of the state given the steps so far, (n_steps, K); parameters as in `forward_backward`."""
     startprob, transmat = as_floats(startprob), as_floats(transmat)
-    table, codes, lengths, n = _check(log_density, lengths, symbols)
+    table, codes, lengths, n = _prepare_arguments(log_density, lengths, symbols)
     filtered = np.empty((n, len(startprob)))
-    _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, filtered)
+    _filter(startprob, transmat, table, *scale_exp(table), codes, lengths, filtered)
     return filtered
 
 
 def log_likelihood(
     startprob: np.ndarray, transmat: np.ndarray, log_density: np.ndarray, lengths: Any, symbols: Any = None
 ) -> float:
-    """Log-likelihood of all sequences in nats; parameters as in `forward_backward`."""
+    """Compute the log-likelihood of all sequences in nats; parameters as in `forward_backward`."""
     startprob, transmat = as_floats(startprob), as_floats(transmat)
-    table, codes, lengths, _ = _check(log_density, lengths, symbols)
-    return _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, np.empty((0, len(startprob))))
+    table, codes, lengths, _ = _prepare_arguments(log_density, lengths, symbols)
+    return _filter(startprob, transmat, table, *scale_exp(table), codes, lengths, np.empty((0, len(startprob))))
 
 
 def viterbi(
     startprob: np.ndarray, transmat: np.ndarray, log_density: np.ndarray, lengths: Any, symbols: Any = None
 ) -> tuple[np.ndarray, float]:
-    """The most probable states (n_steps,) and their log-probability with the observations, in nats.
+    """Find the most probable states (n_steps,) and their log-probability with the observations, in nats.
 
-    Of equally probable paths it is one that ends, and comes from, lower states. Parameters as in `forward_backward`.
+    Among equally probable paths it prefers lower states, from the end backwards. Parameters as in `forward_backward`.
     """
-    table, codes, lengths, n = _check(log_density, lengths, symbols)
+    table, codes, lengths, n = _prepare_arguments(log_density, lengths, symbols)
     origin, states = np.empty((n, len(startprob)), np.int32), np.empty(n, np.int64)
     return states, _best_path(log(startprob), log(np.transpose(transmat)), table, codes, lengths, origin, states)
 
 
 def as_floats(values: Any) -> np.ndarray:
-    """Contiguous float64."""
+    """Convert to contiguous float64."""
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _check(log_density: Any, lengths: Any, symbols: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Contiguous densities, symbols (empty for none) and lengths, and the number of steps."""
+def _prepare_arguments(log_density: Any, lengths: Any, symbols: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return contiguous densities, symbols (empty for none) and lengths, and the number of steps."""
     table, lengths = as_floats(log_density), np.ascontiguousarray(lengths, dtype=np.int64)
     codes = np.empty(0, np.int64) if symbols is None else as_symbols(symbols, len(table))
     n = len(table) if symbols is None else len(codes)
     if lengths.sum() != n or (lengths < 0).any():
-        raise LatentiaError(f"lengths add up to {lengths.sum()}, and there are {n} steps.")
+        raise LatentiaError(f"lengths add up to {lengths.sum()}; expected {n}, the number of steps.")
     return table, codes, lengths, n
 
 
-# Sums over states may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long
-# as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs. Arrays are
-# copied by loops: an assignment to a slice or a row takes seconds to compile, for the text of its error.
+# Sums over states may be reordered, so that they use vector registers. Compilation fixes the order as long as no loop both sums
+# and stores: such loops are compiled twice, and the addresses of arrays decide which version runs. Loops copy arrays, since an
+# assignment to a slice or a row takes seconds to compile, for the text of its error.
 @njit(inline="always")
 def _predict(now, transmat, after):
     k = len(now)
@@ -125,7 +125,7 @@ def _predict(now, transmat, after):
 
 @njit(nogil=True, cache=True)
 def _condition(predicted, log_density, now):
-    """``predicted`` given an observation, in logarithms: where the densities of all likely states underflow."""
+    """Condition ``predicted`` on an observation, in logarithms, where the densities of all likely states underflow."""
     k = len(now)
     largest = -np.inf
     for j in range(k):
@@ -146,7 +146,7 @@ def _condition(predicted, log_density, now):
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _filter(startprob, transmat, log_density, density, shift, codes, lengths, filtered):
-    """The log-likelihood, and in ``filtered``, unless it is empty, the distributions alpha."""
+    """Compute the log-likelihood, and write the distributions alpha into ``filtered`` unless it is empty."""
     k = len(startprob)
     predicted, now = np.empty(k), np.empty(k)
     log_likelihood = 0.0
@@ -207,7 +207,7 @@ def _smooth(transmat, lengths, states, transitions, start):
 
 @njit(nogil=True, cache=True)
 def _best_path(log_start, log_into, log_density, codes, lengths, origin, states):
-    """The log-probability of the best paths, left in ``states``; ``log_into[j, i]`` is that of a move from i to j."""
+    """Write the best paths into ``states`` and return their log-probability; ``log_into[j, i]`` is for a move from i to j."""
     k = len(log_start)
     now, after = np.empty(k), np.empty(k)
     log_probability = 0.0

@@ -1,4 +1,4 @@
-"""Hidden Markov chains of two states over large alphabets, from few steps a symbol.
+"""Hidden Markov chains of two states over large alphabets, from few steps per symbol.
 
 Model. A chain of two states with stationary shares pi and transitions T shows the symbol x in state i with probability
 p_i(x). Neighbouring symbols have the joint distribution
@@ -25,66 +25,74 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from .. import _fields as of
-from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, Number, OrNone, Seed, seed_of
-from .._stages import Fitted, Part
 from ..evidence import (
     Check,
     PartErrors,
+    convergence_checks,
     mean_cosine,
-    settled_checks,
 )
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import check_size, fitted, fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, Refined, Refinement, log, over, refine
 from ..moments import CountSums
-from ..passes import Blocks, RowGroups
-from ._chain import Chain, stationary, symbol_distances
-from ._kept import AdditiveSequences, by_content, check_symbols, pair_sums, steps_of_sums
+from ..passes import Blocks, Folds
+from ._chain import Chain, compute_stationary, symbol_distances
+from ._kept import AdditiveSequences, assign_folds_by_content, check_symbols, count_pairs, steps_from_sums
 from ._methods import ChainMethods
-from ._pair_evidence import Measured, PairFit, best_test, chain_checks
-from ._pair_method import Found, Learned, PairMethod, Steps, counted_steps
-from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
+from ._pair_evidence import ChainMeasurements, PairFit, best_test, build_chain_checks
+from ._pair_method import PairMethod, PairRecovery, Steps, TwoStateRecovery, count_steps
+from ._steps import (
+    check_lengths,
+    cut_sequences,
+    encode_symbols,
+    find_alphabet,
+    has_symbols,
+    read_all_steps,
+    sequence_blocks,
+)
 from .recursions import log_likelihood
 from .updates import EmissionUpdate
 
-_MOST_SYMBOLS = 200  # whose triples, in four groups of steps, take 128 MB
-_UNSEEN = 0.01  # share of the pseudo-steps of EM that is spread evenly over the symbols
-_TRUST = 0.1  # steps that the moments' symbols count as in EM, as a share of the data's
+_MAX_SYMBOLS = 200  # Their triples in four groups of steps take 128 MB.
+_UNIFORM_SHARE = 0.01  # share of EM's pseudo-steps that is spread evenly over the symbols
+_MOMENT_WEIGHT = 0.1  # weight of the moments' symbols in EM, as a share of the number of steps
 
 
 class TwoStateHMM(ChainMethods, AdditiveSequences):
     """Hidden Markov model of two states over a large alphabet, fitted by moments of pairs and triples of steps.
 
-    The fit is deterministic, and says when there is no second state.
+    The fit is deterministic, and reports when there is no second state.
 
-    Choose it for a switch between two regimes that show themselves in many symbols, each of which occurs from a few to some
-    hundred times, where Baum-Welch follows the noise. It needs some 5 M steps for M symbols: from M steps no test tells the
-    chain from independent draws with probability above 0.71 (`latentia.evidence.bounds.two_state_detection`), and
-    ``detected_`` is False. For more states, or some tens of symbols, use `SpectralHMM`.
+    Choose it for a switch between two regimes that differ in many symbols, each of which occurs a few to some hundred times,
+    where Baum-Welch follows the noise. It needs about 5 M steps for M symbols: from M steps no test distinguishes the chain
+    from independent draws with probability above 0.71 (`latentia.evidence.bounds.two_state_detection`), and ``detected_`` is
+    False. For more states, or some tens of symbols, use `SpectralHMM`.
 
     Parameters
     ----------
     n_components : int, default=2
-        Number of states, which is 2.
+        Number of states; always 2.
     n_symbols : int, optional
         Size of the alphabet M, where integers stand for symbols; by default one more than the largest.
     method : {"moments", "cubic"}, default="moments"
         "cubic" is the paper's equation for a symmetric chain on two super-words.
     cross_fit : int, default=4
-        Number of parts of the steps; the scores of each are along the direction found on the others. 1 takes all steps for
-        both, which biases the transitions where data is short.
+        Number of parts of the steps; the scores of each part are along the direction of the other parts. 1 uses all steps for
+        both, which biases the transitions if the data is short.
     tau : float, default=0.3
-        Symbols are scaled as if each had occurred tau N / M times more.
+        Symbols are scaled as if each had occurred tau N / M more times.
     refine : int or "auto", default="auto"
-        EM from the moments for the symbols, with the transitions kept: "auto" makes accelerated steps until they converge,
-        a number that many plain ones. 0 keeps to the theorem, and so does "auto" for the cubic. See ``refinement_``, and *EM
+        EM from the moments for the symbols, with fixed transitions: "auto" makes accelerated steps until they converge, a
+        number that many plain steps. 0 keeps to the theorem, and so does "auto" for the cubic. See ``refinement_``, and *EM
         has converged* in the evidence.
     pseudo_counts : float, default=0.2
-        With ``refine``: pseudo-steps per symbol that each state gets, spread as the symbols' frequencies. Beside these the
-        moments' symbols count as a tenth as many steps as the data.
+        With ``refine``: pseudo-steps per symbol that each state gets, in proportion to the symbols' frequencies. In addition,
+        the moments' symbols count as a tenth as many steps as the data.
     n_splits : int, default=1
-        With 0 no errors are measured. Expected errors are those of the moments, from halves of the steps; EM lowers the true
-        ones a little further.
+        With 0 no errors are measured. Expected errors are those of the moments, from halves of the steps; EM makes the true
+        errors a little smaller.
     keep_moments : bool, default=False
         Whether to keep counts of pairs and triples of symbols, of at most 200, so that sequences can be added (`partial_fit`),
         taken away (`forget`), and models merged (`latentia.merge`): 4 M^3 bytes and 24 M^2 for each part, 132 MB at most. The
@@ -99,9 +107,8 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     Attributes
     ----------
     detected_ : bool
-        Whether the chain was distinguished from independent draws: its eigenvalue is above the edge of the noise, and
-        neighbours' scores agree, on steps that the direction was not found on, by three standard deviations. Otherwise both
-        states have the symbols' frequencies.
+        True if the chain differs from independent draws: its eigenvalue is above the edge of the noise, and neighbours'
+        scores agree on held-out steps by three standard deviations. Otherwise both states have the symbols' frequencies.
     startprob_, weights_ : ndarray of shape (2,)
         Stationary shares, in decreasing order.
     transmat_ : ndarray of shape (2, 2)
@@ -117,16 +124,16 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     symbols_ : ndarray of shape (M,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        Kept counts: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of each state's symbols (``component_errors``),
-        from 0 to 2. They are widened by what two states leave of the pairs; copies of steps count once.
+        from 0 to 2. They grow with the part of the pairs that two states do not explain; copies of steps count once.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the steps at every step of EM, in nats.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
+        True if further steps would gain only a negligible amount; only ``refine="auto"`` checks this.
     n_passes_ : int
         Number of passes over the data.
 
@@ -135,15 +142,15 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     Differences from the paper:
 
     1. delta's direction comes from the shrunk scaled spectrum (`latentia.linalg.scaled`), not from bins.
-    2. The chain may be asymmetric: c_3 says by how much. No cubic is needed.
+    2. The chain may be asymmetric, by c_3. No cubic is needed.
     3. The paper's cubic for a symmetric chain, with super-words S = {delta > 0} and its complement, has the root lambda = 0
        twice: eliminating P(S | i) leaves P(SSS) - m^3 = m c_1 (2 + lambda), which "cubic" solves.
     4. The paper's B - rho rho^T = (1/2 - t) delta delta^T lacks a factor 1/2, and W is 1/2 [[1 - t, t], [t, 1 - t]].
-    5. Scores are along a direction found on other steps (cross-fitting), which the paper's independent batches are for.
-    6. Where lambda turns out to exceed 0.65, the direction is found anew on pairs one, two and three steps apart, whose scaled
-       counts are added by the weights 1, lambda and lambda^2.
-    7. ``refine`` and ``detected_`` are not in the paper. Maximum likelihood alone has worse symbols than the moments where
-       states are hardly apart; drawn towards those of the moments it has better ones.
+    5. Scores are along a direction fitted on other steps (cross-fitting), in place of the paper's independent batches.
+    6. If lambda exceeds 0.65, the direction is fitted again on pairs at lags one, two and three, whose scaled counts are added
+       with the weights 1, lambda and lambda^2.
+    7. ``refine`` and ``detected_`` are not in the paper. For states that differ little, maximum likelihood alone gives worse
+       symbols than the moments; shrunk towards the moments it gives better ones.
 
     References
     ----------
@@ -227,104 +234,108 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN or infinite entries where they do not mark missing steps,
-            if the lengths do not add up to the steps, or if too few steps are left.
+            If a parameter is out of its range, if X has infinite entries or NaN that does not mark a missing step, if the
+            lengths do not add up to the number of steps, or if too few steps remain.
         """
         return self._fit_stages(self._read(X, lengths))
 
-    def _dealt(self, rows: _Sequences) -> RowGroups:
-        return RowGroups(self.cross_fit, self._seed)
+    def _assign_folds(self, rows: _Sequences) -> Folds:
+        return Folds(self.cross_fit, self._seed)
 
-    def _by_content(self, rows: _Sequences) -> RowGroups:
-        return by_content(rows.blocks, self.cross_fit)
+    def _assign_content_folds(self, rows: _Sequences) -> Folds:
+        return assign_folds_by_content(rows.blocks, self.cross_fit)
 
-    def _sums(self, rows: _Sequences, dealt: RowGroups, like: Any) -> CountSums:
-        check_symbols(len(self.symbols_), _MOST_SYMBOLS)
-        return pair_sums(rows.blocks, dealt, len(self.symbols_))
+    def _sums(self, rows: _Sequences, folds: Folds, like: Any) -> CountSums:
+        check_symbols(len(self.symbols_), _MAX_SYMBOLS)
+        return count_pairs(rows.blocks, folds, len(self.symbols_))
 
-    def _of_sums(self, sums: CountSums) -> Steps:
-        return steps_of_sums(sums)
+    def _moments_from_sums(self, sums: CountSums) -> Steps:
+        return steps_from_sums(sums)
 
-    def _moments(self, rows: _Sequences, dealt: RowGroups) -> Steps:
-        """Pairs of steps one, two and three apart, counted in each stretch."""
-        return counted_steps(rows.symbols, rows.lengths, dealt.n, len(self.symbols_))
+    def _moments(self, rows: _Sequences, folds: Folds) -> Steps:
+        """Count pairs of steps at lags one, two and three in each stretch."""
+        return count_steps(rows.symbols, rows.lengths, folds.n, len(self.symbols_))
 
-    def _recover(self, moments: Steps, part: Part, whole: Any) -> Learned:
-        """Theorem 1.5: the direction of the states' difference, and the moments of the scores along it.
+    def _recover(self, moments: Steps, subset: Subset, choices: Any) -> TwoStateRecovery:
+        """Recover the direction of the states' difference, and the moments of the scores along it (Theorem 1.5).
 
-        Neighbours tell whether there is a chain; where its memory is long, steps farther apart tell more of its symbols.
+        Neighbours decide whether there is a chain; if its memory is long, larger lags improve its symbols.
         """
         if np.count_nonzero(moments.occurrences) < 2:
-            raise LatentiaError("All steps show the same symbol: there are no states to find.")
+            raise LatentiaError("Expected several symbols; all steps have the same one, so that states cannot differ.")
         method = self._pairs
-        first = method.found(moments, (1.0,))
-        return Learned(first, method.found_farther(moments, first) if method.is_strong(first) else first.rejected())
+        first = method.recover(moments, (1.0,))
+        return TwoStateRecovery(
+            first, method.recover_from_distant(moments, first) if method.is_strong(first) else first.drop_chain()
+        )
 
-    def _refine(self, found: Learned, moments: Steps, part: Part, whole: Any) -> Refined:
-        """EM for the symbols."""
-        if found.chain is None:
-            return Refined(self._independent(found.first, moments.marginal), Refinement.none())
-        return self._by_em(found.chain, moments.marginal, part.source)
+    def _refine(self, recovered: TwoStateRecovery, moments: Steps, subset: Subset, choices: Any) -> Refined:
+        """Refine the symbols by EM."""
+        if recovered.chain is None:
+            return Refined(self._build_independent_chain(recovered.first, moments.marginal), Refinement.no_steps())
+        return self._run_em(recovered.chain, moments.marginal, subset.source)
 
-    def _keep(self, fitted: Fitted) -> None:
-        first: Found = fitted.found.first
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        first: PairRecovery = fitted.recovered.first
         chain: Chain = fitted.model.parameters
-        self._marginal, self.detected_ = fitted.moments.marginal, fitted.found.chain is not None
+        self._marginal, self.detected_ = fitted.moments.marginal, fitted.recovered.chain is not None
         self.noise_level_, self.spectrum_ = first.space.edge, np.array([first.eigenvalue])
         self.startprob_, self.transmat_, self.emissionprob_ = chain.startprob, chain.transmat, chain.emissions
-        self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
+        self.weights_ = compute_stationary(self.transmat_) if self.detected_ else chain.startprob
         self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
-        self._keep_refinement(fitted.model.refinement)
+        self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = 1 + len(self.refinement_)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """How well two states explain the pairs, expected errors, what the theorem assumes, and a model without states."""
-        learned: Learned = fitted.found
+        """Check the fit of the pairs, expected errors, the theorem's assumptions, and a model without states."""
+        learned: TwoStateRecovery = fitted.recovered
         steps: Steps = fitted.moments
         first, chain = learned.first, learned.chain
-        fit = None if chain is None else self._pairs.fit_of_pairs(first, chain, steps)
-        parts = self._expected_errors(learned.found, fitted.model.parameters, steps, fit)
-        measured = Measured(
+        fit = None if chain is None else self._pairs.compare_pairs(first, chain, steps)
+        parts = self._expected_errors(learned.final, fitted.model.parameters, steps, fit)
+        measured = ChainMeasurements(
             parts, fit, best_test(steps.occurrences, steps.lengths, chain), first.eigenvalue, self.noise_level_,
             first.moments.deviations,
-            self.cross_fit > 1, self.eigenvalue_, _apart(self.emissionprob_), chain,
-            first.moments.unequal if self.method == "cubic" and self.detected_ else None,
+            self.cross_fit > 1, self.eigenvalue_, _measure_separation(self.emissionprob_), chain,
+            first.moments.share_difference if self.method == "cubic" and self.detected_ else None,
         )  # fmt: skip
-        against = [] if chain is None else self._pairs.against_frequencies(first, steps)
-        return [*chain_checks(measured, steps.n), *settled_checks(fitted.model.refinement), *against], parts
+        against = [] if chain is None else self._pairs.compare_with_frequencies(first, steps)
+        return [*build_chain_checks(measured, steps.n), *convergence_checks(fitted.model.refinement), *against], parts
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """By how the symbols of the two states differ, over the noise of their frequencies."""
-        found: Found = fitted.found.found
-        if found.chain is None or not self.n_splits:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+        """Measure how well halves agree on the difference of the two states, in units of the frequencies' noise."""
+        recovery: PairRecovery = fitted.recovered.final
+        if recovery.chain is None or not self.n_splits:
             return None
-        scale = 1 / np.sqrt(np.maximum(found.chain.emissions.mean(axis=0), np.finfo(float).tiny))
-        apart = [scale * (one[0] - one[1]) for one in self._pairs.symbols_of_halves(found, fitted.moments)]
-        whole = scale * (found.chain.emissions[0] - found.chain.emissions[1])
-        return mean_cosine([whole] * 2, [[half] * 2 for half in apart])
+        scale = 1 / np.sqrt(np.maximum(recovery.chain.emissions.mean(axis=0), np.finfo(float).tiny))
+        differences = [
+            scale * (emissions[0] - emissions[1]) for emissions in self._pairs.recover_halves(recovery, fitted.moments)
+        ]
+        full_difference = scale * (recovery.chain.emissions[0] - recovery.chain.emissions[1])
+        return mean_cosine([full_difference] * 2, [[half] * 2 for half in differences])
 
     @property
     def _pairs(self) -> PairMethod:
         return PairMethod(self.method, self.cross_fit, self.tau, self._seed, self.n_jobs)
 
     @property
-    def _steps(self) -> Refine:
-        """Of EM, which the paper's equation does not have."""
+    def _em_steps(self) -> Refine:
+        """Steps of EM; none for the paper's equation by default."""
         return 0 if self.method == "cubic" and self.refine == "auto" else self.refine
 
-    def _by_em(self, chain: Chain, marginal: np.ndarray, steps: _Sequences) -> Refined:
-        """After EM for the symbols, from ones of which none is impossible, and towards which they are drawn."""
-        if not self._steps:
-            return Refined(chain.sorted(), Refinement.none())
-        size, start = len(marginal), chain.smoothed(marginal)
-        even = self.pseudo_counts * size * ((1 - _UNSEEN) * marginal + _UNSEEN / size)
-        mass = even + _TRUST * len(steps.symbols) * chain.startprob[:, None] * start.emissions
-        update = EmissionUpdate(chain.startprob, chain.transmat, start.emissions, mass)
-        found = refine(update, over(steps.blocks, self.n_jobs, self.verbose), self._steps)
-        return Refined(Chain(chain.startprob, chain.transmat, *found.values).sorted(), found)
+    def _run_em(self, chain: Chain, marginal: np.ndarray, steps: _Sequences) -> Refined:
+        """Run EM for the symbols from a smoothed chain, and shrink them towards it."""
+        if not self._em_steps:
+            return Refined(chain.sorted(), Refinement.no_steps())
+        size, start = len(marginal), chain.smooth(marginal)
+        uniform_prior = self.pseudo_counts * size * ((1 - _UNIFORM_SHARE) * marginal + _UNIFORM_SHARE / size)
+        prior = uniform_prior + _MOMENT_WEIGHT * len(steps.symbols) * chain.startprob[:, None] * start.emissions
+        update = EmissionUpdate(chain.startprob, chain.transmat, start.emissions, prior)
+        refinement = refine(update, over(steps.blocks, self.n_jobs, self.verbose), self._em_steps)
+        return Refined(Chain(chain.startprob, chain.transmat, *refinement.values).sorted(), refinement)
 
-    def _independent(self, first: Found, marginal: np.ndarray) -> Chain:
-        """What is said where no chain was detected: two states that are the same."""
+    def _build_independent_chain(self, first: PairRecovery, marginal: np.ndarray) -> Chain:
+        """Build two equal states, with a warning that no chain was detected."""
         warn(
             f"No second state was detected: the eigenvalue {first.eigenvalue:.3g} is not above the noise, "
             f"{first.space.edge:.3g}, or neighbours' scores do not agree ({first.moments.deviations:.1f} standard deviations). "
@@ -337,32 +348,32 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         return symbol_distances((self.emissionprob_, self.symbols_), (other.emissionprob_, other.symbols_))
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        """Arguments of `fit` for two halves: alternate stretches of every sequence."""
+        """Build the arguments of `fit` for two halves: alternate stretches of every sequence."""
         model = TwoStateHMM(**self.get_params())
         symbols, lengths = model._read(X, fit_parameters.get("lengths"), reset=True)
         stretch = max(50, len(symbols) // 200)
         group = (np.arange(len(symbols)) // stretch + random_state) % 2
         halves = []
         for g in (0, 1):
-            rows, cut = pieces(group == g, lengths)
-            halves.append({"X": model.symbols_[symbols[rows]], "lengths": cut})
+            rows, piece_lengths = cut_sequences(group == g, lengths)
+            halves.append({"X": model.symbols_[symbols[rows]], "lengths": piece_lengths})
         return halves
 
     # --- evidence -----------------------------------------------------------------------------------------------
 
-    def _expected_errors(self, found: Found, chain: Chain, steps: Steps, fit: PairFit | None) -> PartErrors:
-        """l1 errors of the states' symbols: what the moments say or halves of the steps, whichever is more."""
-        if found.chain is None or fit is None:
-            return PartErrors.none("No second state was detected.")
+    def _expected_errors(self, recovery: PairRecovery, chain: Chain, steps: Steps, fit: PairFit | None) -> PartErrors:
+        """Estimate l1 errors of the states' symbols: from the moments or from halves of the steps, whichever is larger."""
+        if recovery.chain is None or fit is None:
+            return PartErrors.missing("No second state was detected.")
         if not self.n_splits:
-            return PartErrors.none("No errors were asked for: n_splits is 0.")
-        errors = self._pairs.errors_of_moments(found, chain, steps.n / steps.copies)
-        halves = self._pairs.symbols_of_halves(found, steps)
+            return PartErrors.missing("No errors were asked for: n_splits is 0.")
+        errors = self._pairs.estimate_errors(recovery, chain, steps.n / steps.copies)
+        halves = self._pairs.recover_halves(recovery, steps)
         if halves:
-            distances = np.mean([np.abs(found.chain.emissions - half).sum(axis=1) for half in halves], axis=0)
-            order = np.argsort(-found.chain.startprob, kind="stable")
+            distances = np.mean([np.abs(recovery.chain.emissions - half).sum(axis=1) for half in halves], axis=0)
+            order = np.argsort(-recovery.chain.startprob, kind="stable")
             errors = np.maximum(errors, distances[order] / np.sqrt(steps.excess))
-        return PartErrors(errors, 2).widened(fit.bias(_apart(self.emissionprob_)), 2.0)
+        return PartErrors(errors, 2).widen(fit.bias(_measure_separation(self.emissionprob_)), 2.0)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -386,19 +397,19 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
             Symbols.
         states : ndarray of int, shape (n_samples,)
         """
-        numbers, states = _drawn(self, check_size(n_samples), seed_of(random_state))
+        numbers, states = _sample_steps(self, check_size(n_samples), seed_of(random_state))
         return self.symbols_[numbers], states
 
     @fitted
     def entropy_rate(self, n_steps: int = 200_000, random_state: Any = 0) -> float:
-        """Return the entropy of a step given all before it, in nats, from the likelihood of a sequence drawn from the model.
+        """Return the entropy of a step given all earlier steps, in nats, from the likelihood of a simulated sequence.
 
-        Below the order of M steps it cannot be learned to within 0.5 (Corollary 1.6); see ``evidence_``.
+        From fewer than about M steps it cannot be learned to within 0.5 (Corollary 1.6); see ``evidence_``.
 
         Parameters
         ----------
         n_steps : int, default=200000
-            Length of the sequence that is drawn.
+            Length of the simulated sequence.
         random_state : int, RandomState or Generator, default=0
             Seed of the draws.
 
@@ -407,7 +418,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         float
         """
         n_steps = check_size(n_steps, "n_steps")
-        numbers, _ = _drawn(self, n_steps, seed_of(random_state))
+        numbers, _ = _sample_steps(self, n_steps, seed_of(random_state))
         with np.errstate(divide="ignore"):
             table = np.log(self.emissionprob_.T)
         return -float(log_likelihood(self.startprob_, self.transmat_, table, [n_steps], numbers)) / n_steps
@@ -417,25 +428,25 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         yield len(symbols), (self.startprob_, self.transmat_, log(self.emissionprob_.T), lengths, symbols)
 
     def _read(self, X: Any, lengths: Any = None, *, reset: bool = True) -> _Sequences:
-        """Symbol numbers (n,) and lengths of the sequences."""
-        steps, lengths = all_steps(X, lengths)
+        """Read symbol numbers (n,) and lengths of the sequences."""
+        steps, lengths = read_all_steps(X, lengths)
         has_symbols(steps[0], "symbols")
         if reset:
-            self.symbols_, self.n_features_in_ = alphabet([steps], self.n_symbols), 1
+            self.symbols_, self.n_features_in_ = find_alphabet([steps], self.n_symbols), 1
             if len(self.symbols_) < 2:
-                raise LatentiaError("One symbol occurs: nothing distinguishes two states.")
-        blocks = sequence_blocks(encoded(steps, self.symbols_), lengths)
+                raise LatentiaError("Expected at least two symbols; one occurs, so that two states cannot differ.")
+        blocks = sequence_blocks(encode_symbols(steps, self.symbols_), lengths)
         if reset:
-            long_enough(blocks)
+            check_lengths(blocks)
         return _Sequences(blocks.table().ravel(), np.asarray(blocks.lengths))
 
     def _check_fitted(self) -> None:
         if len(self.weights_) != 2 or not (self.symbols_[:-1] < self.symbols_[1:]).all():
-            raise LatentiaError("there must be two states, and symbols in order")
+            raise LatentiaError("expected two states, and symbols in order")
 
 
 class _Sequences(NamedTuple):
-    """Symbols by their numbers, shape (n,), and the lengths of the sequences."""
+    """Sequences: symbol numbers of shape (n,), and lengths."""
 
     symbols: np.ndarray
     lengths: np.ndarray
@@ -445,26 +456,28 @@ class _Sequences(NamedTuple):
         return Blocks.from_array(self.symbols[:, None], lengths=self.lengths)
 
 
-def _drawn(model: TwoStateHMM, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Symbol numbers and states of a sequence: stays in a state last a geometric time."""
+def _sample_steps(model: TwoStateHMM, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sample symbol numbers and states of a sequence; stays in a state last a geometric time."""
     rng = np.random.default_rng(seed)
     leave = np.clip(1 - np.diag(model.transmat_), 1e-12, 1.0)
     first = int(rng.random() >= model.startprob_[0])
     states = np.empty(0, np.int64)
     while len(states) < n:
-        turns = max(16, int(1.2 * (n - len(states)) / (1 / leave).mean()) // 2 * 2)
-        order = (first + np.arange(turns)) % 2
+        n_stays = max(16, int(1.2 * (n - len(states)) / (1 / leave).mean()) // 2 * 2)
+        order = (first + np.arange(n_stays)) % 2
         stays = np.minimum(rng.geometric(leave[order]), n)
         states = np.concatenate([states, np.repeat(order, stays)[:n]])
     states = states[:n]
     cumulated = np.cumsum(model.emissionprob_, axis=1)
     numbers = np.empty(n, np.int64)
     for k in (0, 1):
-        mine = np.flatnonzero(states == k)
-        numbers[mine] = np.searchsorted(cumulated[k], rng.random(len(mine)) * cumulated[k, -1], side="right")
+        steps_in_state = np.flatnonzero(states == k)
+        numbers[steps_in_state] = np.searchsorted(
+            cumulated[k], rng.random(len(steps_in_state)) * cumulated[k, -1], side="right"
+        )
     return np.minimum(numbers, len(model.symbols_) - 1), states
 
 
-def _apart(emissions: np.ndarray) -> float:
-    """l1 distance of the states' symbols."""
+def _measure_separation(emissions: np.ndarray) -> float:
+    """Measure the l1 distance of the states' symbols."""
     return float(np.abs(emissions[0] - emissions[1]).sum())

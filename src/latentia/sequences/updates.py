@@ -1,8 +1,8 @@
-"""Hidden Markov chains: the updates of a pass, for symbols and for vectors. The recursions are in `recursions`.
+"""EM updates of hidden Markov chains, for symbols and for vectors. The recursions are in `recursions`.
 
-A step may be missing: a symbol with the number after the last one, or a vector of NaN. It has density one in every state, so
-that the likelihood is that of the others, and the states go on. Single cells of a vector may be NaN too: its density is that of
-the others, and EM expects there what the state says.
+A step may be missing: a symbol numbered after the last one, or a vector of NaN. It has density one in every state, so that the
+likelihood is that of the other steps. Single cells of a vector may be NaN too: its density is that of the other cells, and EM
+fills in their expectation given the state.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._entries import missing_entries
-from ..likelihood import Distributions, Expected, Gaussians, GivenCells, Values, log
+from ..likelihood import Distributions, Expected, Gaussians, MissingCells, Values, log
 from ..likelihood.gaussian import add_gaussian
 from ..likelihood.products import observed_sums, product_log_density
-from ..likelihood.rows import merged
+from ..likelihood.rows import merge_sums
 from ..passes import Block
 from ._symbols import as_symbols
 from .recursions import as_floats, forward_backward
 
-_NOTHING = 1e-12  # states with less than this expected of them keep their values
+_MIN_MASS = 1e-12  # States with fewer expected steps keep their values.
 
 
 @dataclass
@@ -37,8 +37,8 @@ class ChainSums:
     transitions : ndarray of shape (K, K)
         Expected transitions.
     emissions : ndarray of shape (K, S) or (2, K, d) or (K, 1 + d, d)
-        Expected occurrences of every symbol, or sums of counts; of vectors, the sums of gamma (x - mean) and
-        gamma (x - mean)^2, or the same with products of all features.
+        Expected occurrences of every symbol, or sums of counts; for vectors the sums of gamma (x - mean) and
+        gamma (x - mean)^2, or of the products of all features.
     log_likelihood : float
         In nats.
     n_steps : int
@@ -55,23 +55,23 @@ class ChainSums:
 
     @property
     def mass(self) -> np.ndarray:
-        """Expected steps in each state that were seen: each begins a sequence, or is the end of a transition."""
+        """Expected observed steps in each state: each begins a sequence, or ends a transition."""
         return np.asarray(self.start + self.transitions.sum(axis=0) - self.missing)
 
 
-def by_symbol(emissionprob: np.ndarray) -> np.ndarray:
-    """Log-probabilities by symbol, and zeros for a missing one, shape (S + 1, K)."""
+def log_by_symbol_table(emissionprob: np.ndarray) -> np.ndarray:
+    """Build the log-probabilities by symbol, with zeros for a missing one, shape (S + 1, K)."""
     return np.vstack([log(emissionprob.T), np.zeros(len(emissionprob))])
 
 
 def observed_log_density(X: np.ndarray, density: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Log-densities of vectors, zero for missing ones."""
+    """Compute log-densities of vectors, zero for missing ones."""
     missing = missing_steps(X)
     if not missing.any():
         return density(X)
-    there = density(X[~missing])
-    table = np.zeros((len(X), there.shape[1]))
-    table[~missing] = there
+    observed_density = density(X[~missing])
+    table = np.zeros((len(X), observed_density.shape[1]))
+    table[~missing] = observed_density
     return table
 
 
@@ -90,13 +90,13 @@ class SymbolChainUpdate:
     def __init__(self, startprob: np.ndarray, transmat: np.ndarray, emissionprob: np.ndarray, prior: Any = 0.0) -> None:
         self.startprob, self.transmat = as_floats(startprob), as_floats(transmat)
         self.emissionprob, self.prior = as_floats(emissionprob), prior
-        self.log_by_symbol = by_symbol(self.emissionprob)
+        self.log_by_symbol = log_by_symbol_table(self.emissionprob)
 
     @property
     def values(self) -> Values:
         return self.startprob, self.transmat, self.emissionprob
 
-    def at(self, *values: np.ndarray) -> SymbolChainUpdate:
+    def move_to(self, *values: np.ndarray) -> SymbolChainUpdate:
         startprob, transmat, emissionprob = values
         return SymbolChainUpdate(startprob, transmat, emissionprob, self.prior)
 
@@ -108,22 +108,22 @@ class SymbolChainUpdate:
     def add(self, state: ChainSums, block: Block) -> ChainSums:
         n_symbols = self.emissionprob.shape[1]
         symbols = as_symbols(block[0], n_symbols + 1, block.rows)
-        found = forward_backward(self.startprob, self.transmat, self.log_by_symbol, block[-1], symbols)
-        counts = np.array([np.bincount(symbols, gamma, n_symbols + 1) for gamma in found[1].T])
+        expectations = forward_backward(self.startprob, self.transmat, self.log_by_symbol, block[-1], symbols)
+        counts = np.array([np.bincount(symbols, gamma, n_symbols + 1) for gamma in expectations[1].T])
         state.emissions += counts[:, :n_symbols]
-        return add_sequences(state, *found)
+        return add_sequences(state, *expectations)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
-        start, moves, symbols = _three(self.prior)
+        start, moves, symbols = _split_prior(self.prior)
         emissions = Distributions(self.emissionprob, sums.emissions, symbols)
-        return *chain_expected(self.startprob, self.transmat, sums, (start, moves)), emissions
+        return *expect_chain(self.startprob, self.transmat, sums, (start, moves)), emissions
 
 
 class EmissionUpdate(SymbolChainUpdate):
-    """The same for the symbols alone, with the transitions and the start kept.
+    """Update of the symbols alone, with fixed transitions and start.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class EmissionUpdate(SymbolChainUpdate):
     def values(self) -> Values:
         return (self.emissionprob,)
 
-    def at(self, *values: np.ndarray) -> EmissionUpdate:
+    def move_to(self, *values: np.ndarray) -> EmissionUpdate:
         (emissionprob,) = values
         return EmissionUpdate(self.startprob, self.transmat, emissionprob, self.prior)
 
@@ -147,7 +147,7 @@ class EmissionUpdate(SymbolChainUpdate):
 
 
 class GaussianChainUpdate:
-    """Statistic of one E-step for chains of vectors, Gaussian with diagonal covariance in each state.
+    """Statistic of one E-step for chains of vectors that are Gaussian with diagonal covariance in each state.
 
     Blocks have the vectors first and the lengths last.
 
@@ -179,7 +179,7 @@ class GaussianChainUpdate:
     def values(self) -> Values:
         return self.startprob, self.transmat, self.means, self.variances
 
-    def at(self, *values: np.ndarray) -> GaussianChainUpdate:
+    def move_to(self, *values: np.ndarray) -> GaussianChainUpdate:
         startprob, transmat, means, variances = values
         return GaussianChainUpdate(startprob, transmat, means, variances, self.floor, self.prior)
 
@@ -192,25 +192,25 @@ class GaussianChainUpdate:
         log_density = observed_log_density(
             block[0], lambda rows: product_log_density("gaussian", rows, self.means, self.variances)
         )
-        found = forward_backward(self.startprob, self.transmat, log_density, block[-1])
-        rows, posterior, state.missing = seen_rows(block[0], found[1], state.missing)
+        expectations = forward_backward(self.startprob, self.transmat, log_density, block[-1])
+        rows, posterior, state.missing = drop_missing_steps(block[0], expectations[1], state.missing)
         gaps = missing_entries(rows)
         if gaps is None:
             add_gaussian(rows, posterior, self.means, *state.emissions)
         else:
             state.emissions += observed_sums(rows, gaps, posterior, self.means, self.variances)
-        return add_sequences(state, *found)
+        return add_sequences(state, *expectations)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
         gaussians = Gaussians(self.means, self.variances, sums.mass, sums.emissions[0], sums.emissions[1], self.floor)
-        return *chain_expected(self.startprob, self.transmat, sums, self.prior), gaussians
+        return *expect_chain(self.startprob, self.transmat, sums, self.prior), gaussians
 
 
 class FullChainUpdate:
-    """Statistic of one E-step for chains of vectors, Gaussian with full covariance in each state, for plain steps.
+    """Statistic of one E-step for chains of vectors that are Gaussian with full covariance in each state, for plain steps.
 
     Blocks have the vectors first and the lengths last.
 
@@ -221,11 +221,11 @@ class FullChainUpdate:
     means : ndarray of shape (K, d)
     covariances : ndarray of shape (K, d, d)
     floor : float or ndarray of shape (d,)
-        Least variance after the step, of the features and of their combinations in the same scale.
+        Smallest variance after the step, of the features and of their combinations in the same scale.
     prior : float, or a tuple of arrays
         Pseudo-counts of every start and transition.
     tied : bool
-        Whether all states share one covariance.
+        True if all states share one covariance.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class FullChainUpdate:
     def values(self) -> Values:
         return self.startprob, self.transmat, self.means, self.covariances
 
-    def at(self, *values: np.ndarray) -> FullChainUpdate:
+    def move_to(self, *values: np.ndarray) -> FullChainUpdate:
         startprob, transmat, means, covariances = values
         return FullChainUpdate(startprob, transmat, means, covariances, self.floor, self.prior, self.tied)
 
@@ -256,41 +256,41 @@ class FullChainUpdate:
 
     def add(self, state: ChainSums, block: Block) -> ChainSums:
         log_density = observed_log_density(block[0], lambda rows: full_log_density(rows, self.means, self.covariances))
-        found = forward_backward(self.startprob, self.transmat, log_density, block[-1])
-        rows, posterior, state.missing = seen_rows(block[0], found[1], state.missing)
+        expectations = forward_backward(self.startprob, self.transmat, log_density, block[-1])
+        rows, posterior, state.missing = drop_missing_steps(block[0], expectations[1], state.missing)
         gaps = missing_entries(rows)
         if gaps is not None:
-            in_part = gaps.any(axis=1)
-            self._add_in_part(state, rows[in_part], gaps[in_part], posterior[in_part])
-            rows, posterior = rows[~in_part], posterior[~in_part]
+            is_partial = gaps.any(axis=1)
+            self._add_partial_rows(state, rows[is_partial], gaps[is_partial], posterior[is_partial])
+            rows, posterior = rows[~is_partial], posterior[~is_partial]
         for sums, mean, gamma in zip(state.emissions, self.means, posterior.T, strict=True):
             gap = rows - mean
             weighted = gamma[:, None] * gap
             sums[0] += weighted.sum(axis=0)
             sums[1:] += weighted.T @ gap
-        return add_sequences(state, *found)
+        return add_sequences(state, *expectations)
 
-    def _add_in_part(self, state: ChainSums, rows: np.ndarray, gaps: np.ndarray, posterior: np.ndarray) -> None:
-        """Add vectors of which some cells are missing, with what each state expects there."""
-        given = GivenCells(self.means, self.covariances, rows, gaps)
+    def _add_partial_rows(self, state: ChainSums, rows: np.ndarray, gaps: np.ndarray, posterior: np.ndarray) -> None:
+        """Add vectors with some missing cells, filled in by their expectation in each state."""
+        conditional = MissingCells(self.means, self.covariances, rows, gaps)
         for k, (sums, mean) in enumerate(zip(state.emissions, self.means, strict=True)):
-            for part, filled, spread in given.expected(k):
+            for part, filled, covariance in conditional.expected(k):
                 gamma, gap = posterior[part, k], filled - mean
                 weighted = gamma[:, None] * gap
                 sums[0] += weighted.sum(axis=0)
-                sums[1:] += weighted.T @ gap + np.tensordot(gamma, spread, 1)
+                sums[1:] += weighted.T @ gap + np.tensordot(gamma, covariance, 1)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
         gaussians = _FullGaussians(self.means, self.covariances, sums.mass, sums.emissions, self.floor, self.tied)
-        return *chain_expected(self.startprob, self.transmat, sums, self.prior), gaussians  # type: ignore[return-value]
+        return *expect_chain(self.startprob, self.transmat, sums, self.prior), gaussians  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
 class _FullGaussians:
-    """Normal distributions with full covariances, and what a pass expects of them: for plain steps, without coordinates."""
+    """Normal distributions with full covariances and their expected statistics, for plain steps without coordinates."""
 
     means: np.ndarray
     covariances: np.ndarray
@@ -304,27 +304,27 @@ class _FullGaussians:
         return self.means, self.covariances
 
     def estimate(self) -> Values:
-        used = self.mass > _NOTHING
-        mass = np.where(used, self.mass, 1.0)[:, None]
-        moved = np.where(used[:, None], self.sums[:, 0] / mass, 0.0)
-        spread = self.sums[:, 1:] / mass[..., None] - moved[:, :, None] * moved[:, None, :]
-        spread = np.where(used[:, None, None], spread, self.covariances)
+        has_mass = self.mass > _MIN_MASS
+        mass = np.where(has_mass, self.mass, 1.0)[:, None]
+        shift = np.where(has_mass[:, None], self.sums[:, 0] / mass, 0.0)
+        spread = self.sums[:, 1:] / mass[..., None] - shift[:, :, None] * shift[:, None, :]
+        spread = np.where(has_mass[:, None, None], spread, self.covariances)
         if self.tied:
             shared = np.einsum("k,kij->ij", np.maximum(self.mass, 0), spread) / np.maximum(self.mass, 0).sum()
             spread = np.broadcast_to(shared, spread.shape)
-        return self.means + moved, np.array([_raised(one, self.floor) for one in spread])
+        return self.means + shift, np.array([_apply_floor(covariance, self.floor) for covariance in spread])
 
     def log_prior(self) -> float:
         return 0.0
 
 
 def full_log_density(X: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """Log-densities of Gaussians with full covariances, of the cells that are there, shape (n, K)."""
+    """Compute the log-densities of observed cells under Gaussians with full covariances, shape (n, K)."""
     gaps = missing_entries(X)
     if gaps is not None:
-        in_part, table = gaps.any(axis=1), np.empty((len(X), len(means)))
-        table[~in_part] = full_log_density(X[~in_part], means, covariances)
-        table[in_part] = GivenCells(means, covariances, X[in_part], gaps[in_part]).log_density()
+        is_partial, table = gaps.any(axis=1), np.empty((len(X), len(means)))
+        table[~is_partial] = full_log_density(X[~is_partial], means, covariances)
+        table[is_partial] = MissingCells(means, covariances, X[is_partial], gaps[is_partial]).log_density()
         return table
     log_density = np.empty((len(X), len(means)))
     for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
@@ -335,8 +335,8 @@ def full_log_density(X: np.ndarray, means: np.ndarray, covariances: np.ndarray) 
     return log_density
 
 
-def _raised(covariance: np.ndarray, floor: Any) -> np.ndarray:
-    """The covariance with no variance below its floor, in any direction of features in units of their floors."""
+def _apply_floor(covariance: np.ndarray, floor: Any) -> np.ndarray:
+    """Raise variances below the floor, in every direction of the features in units of their floors."""
     unit = np.sqrt(np.broadcast_to(np.maximum(floor, np.finfo(float).tiny), len(covariance)))
     scaled = covariance / np.outer(unit, unit)
     values, directions = np.linalg.eigh((scaled + scaled.T) / 2)
@@ -346,38 +346,38 @@ def _raised(covariance: np.ndarray, floor: Any) -> np.ndarray:
 
 
 def missing_steps(X: np.ndarray) -> np.ndarray:
-    """Return which vectors are missing, of which no cell is there, shape (n,)."""
+    """Mark the vectors whose cells are all missing, shape (n,)."""
     missing = np.isnan(X[:, 0])
     if missing.any():
         missing[missing] = np.isnan(X[missing]).all(axis=1)
     return np.asarray(missing)
 
 
-def seen_rows(X: np.ndarray, posterior: np.ndarray, missing: Any) -> tuple[np.ndarray, np.ndarray, Any]:
-    """The vectors that are not missing, with their posteriors, and the expected number of missing ones with those before."""
-    gone = missing_steps(X)
-    if not gone.any():
+def drop_missing_steps(X: np.ndarray, posterior: np.ndarray, missing: Any) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Drop missing vectors and their posteriors, and add their expected number in each state to ``missing``."""
+    is_missing = missing_steps(X)
+    if not is_missing.any():
         return X, posterior, missing
-    return X[~gone], np.ascontiguousarray(posterior[~gone]), missing + posterior[gone].sum(axis=0)
+    return X[~is_missing], np.ascontiguousarray(posterior[~is_missing]), missing + posterior[is_missing].sum(axis=0)
 
 
-def _three(prior: Any) -> tuple[Any, ...]:
-    """Pseudo-counts of starts, transitions and symbols."""
+def _split_prior(prior: Any) -> tuple[Any, ...]:
+    """Return the pseudo-counts of starts, transitions and symbols."""
     return prior if isinstance(prior, tuple) else (prior, prior, prior)
 
 
-def chain_expected(
+def expect_chain(
     startprob: np.ndarray, transmat: np.ndarray, sums: ChainSums, prior: Any
 ) -> tuple[Distributions, Distributions]:
-    """Start and transitions with what a pass expects of them."""
-    start, moves = _three(prior)[:2]
+    """Build start and transitions with their expected counts."""
+    start, moves = _split_prior(prior)[:2]
     return Distributions(startprob, sums.start, start), Distributions(transmat, sums.transitions, moves)
 
 
 def add_sequences(
     state: ChainSums, log_likelihood: float, posterior: np.ndarray, transitions: np.ndarray, start: np.ndarray
 ) -> ChainSums:
-    """Count sequences with what `forward_backward` found of them."""
+    """Add the results of `forward_backward` for some sequences."""
     state.start += start
     state.transitions += transitions
     state.log_likelihood += log_likelihood

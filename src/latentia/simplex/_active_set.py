@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_DEPENDENT = 1e-12  # of its length: a vertex that is no farther from the span of those in use adds nothing to them
-_TWICE = 0.1  # what orthogonalisation must leave of a length, lest it be repeated
-NOISE = 2e-15  # of the point's length: what rounding leaves of a residual
+_DEPENDENT = 1e-12  # share of its length within which a vertex lies in the span of those in use
+_MIN_REMAINING = 0.1  # orthogonalisation is repeated if it leaves less than this share of a length
+NOISE = 2e-15  # share of the point's length that rounding leaves in a residual
 
 
 def coordinates(points: np.ndarray, vertices: np.ndarray, *, affine: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of points in the span of the vertices, shape (n, k), and of the vertices, transposed, shape (k, K).
+    """Return coordinates of points in the span of the vertices, shape (n, k), and of the vertices, transposed, shape (k, K).
 
     With ``affine``, weights sum to one. Then the origin is the vertices' centre and a constant coordinate is added to all,
     which changes no distance and makes vertices that are affinely independent linearly independent.
@@ -36,7 +36,7 @@ def coordinates(points: np.ndarray, vertices: np.ndarray, *, affine: bool) -> tu
     return np.ascontiguousarray(points, dtype=np.float64), np.ascontiguousarray(inside, dtype=np.float64)
 
 
-def improved_weights(
+def improve_weights(
     columns: np.ndarray, lengths: np.ndarray, points: np.ndarray, weights: np.ndarray, *, affine: bool
 ) -> np.ndarray:
     """Optimal weights of each row of ``points`` on the columns, from other ones, which may be zero; shape (n, K)."""
@@ -85,18 +85,18 @@ def least_observed_weights(vertices, points, observed, affine, weights):
 
 
 @njit(nogil=True, cache=True)
-def least_weights(columns, lengths, points, usable, weights, numbers, affine, enough):
-    """Weights of each row of ``points`` on the columns that it may use, started from those in ``weights``.
+def least_weights(columns, lengths, points, usable, weights, numbers, affine, max_gap):
+    """Return weights of each row of ``points`` on the columns that it may use, started from those in ``weights``.
 
     Row i of ``numbers`` receives the columns in use, ended by -1.
     """
     k, n_columns = columns.shape
-    room = min(k, n_columns) + 1
-    space = np.empty((2 * room + 8, max(k, n_columns) + 2))
-    tried = np.empty(n_columns, np.int64)
+    max_size = min(k, n_columns) + 1
+    space = np.empty((2 * max_size + 8, max(k, n_columns) + 2))
+    states = np.empty(n_columns, np.int64)
     for i in range(len(points)):
         size = _solve_point(
-            columns, lengths, points[i], usable[i], weights[i], affine, enough, space, tried, numbers[i]
+            columns, lengths, points[i], usable[i], weights[i], affine, max_gap, space, states, numbers[i]
         )
         for j in range(weights.shape[1]):
             weights[i, j] = 0.0
@@ -107,19 +107,21 @@ def least_weights(columns, lengths, points, usable, weights, numbers, affine, en
 
 
 @njit(inline="always")
-def _solve_point(columns, lengths, y, usable, start, affine, enough, space, tried, numbers):
-    """Weights of one point: how many columns are in use; their numbers begin ``numbers``, their weights ``space[0]``.
+def _solve_point(columns, lengths, y, usable, start, affine, max_gap, space, tried, numbers):
+    """Solve for one point; return how many columns are in use. ``numbers`` has their numbers, ``space[0]`` their weights.
 
     Columns that are not ``usable`` get no weight. Without any usable column, the answer is 0. With ``affine``, it also stops
-    where a plane separates the point from the columns' hull by more than ``enough``.
+    where a plane separates the point from the columns' hull by more than ``max_gap``.
     """
     k, n_columns = columns.shape
-    room = min(k, n_columns)
-    current, target, inner, ones = space[0], space[1], space[2], space[3]  # weights, Q y, and Q e with e . column = 1
-    residual, gradient, new, along = space[4], space[5], space[6], space[7]
-    basis, upper = space[8 : 8 + room], space[8 + room : 8 + 2 * room]  # rows of Q; row p is column p of R
-    # Of each column: 1 in use, 2 tried since the columns in use last changed.
-    size, shift, left = np.int64(0), 0.0, 0.0  # not a literal, for which helpers would be compiled once more
+    max_size = min(k, n_columns)
+    # Weights, unconstrained weights, Q y, and Q e with e . column = 1.
+    current, target, inner, unit_sums = space[0], space[1], space[2], space[3]
+    residual, gradient, direction, projections = space[4], space[5], space[6], space[7]
+    basis, upper = space[8 : 8 + max_size], space[8 + max_size : 8 + 2 * max_size]  # rows of Q; row p is column p of R
+    # The size is no literal, for which helpers would be compiled once more.
+    size, shift, squared_residual = np.int64(0), 0.0, 0.0
+    # State of each column: 1 in use, 2 tried since the columns in use last changed.
     for j in range(n_columns):
         tried[j] = 0 if usable[j] else 1
     norm = 0.0
@@ -130,9 +132,9 @@ def _solve_point(columns, lengths, y, usable, start, affine, enough, space, trie
     noise = NOISE * np.sqrt(k) * norm
     total = 0.0
     for j in range(n_columns):
-        wanted = start[j] > 0.0 and tried[j] == 0 and size < room
-        if wanted and _append(columns, lengths, j, basis, upper, size, new, along):
-            _enter(y, basis, upper, inner, ones, size, new, along)
+        is_used = start[j] > 0.0 and tried[j] == 0 and size < max_size
+        if is_used and _append(columns, lengths, j, basis, upper, size, direction, projections):
+            _enter(y, basis, upper, inner, unit_sums, size, direction, projections)
             numbers[size], current[size] = j, start[j]
             total += start[j]
             tried[j] = 1
@@ -142,25 +144,25 @@ def _solve_point(columns, lengths, y, usable, start, affine, enough, space, trie
         for p in range(size):
             current[p] /= total
     if warm:
-        shift = _weights(upper, inner, ones, size, affine, target)
-    for _ in range(30 * room + 30):
+        shift = _weights(upper, inner, unit_sums, size, affine, target)
+    for _ in range(30 * max_size + 30):
         if not warm:
-            # The columns' inner products with the residual: what a little of each would gain.
+            # Inner products of the columns with the residual, the gain by a little more of each.
             for j in range(n_columns):
                 gradient[j] = 0.0
             for a in range(k):
                 r = residual[a]
                 for j in range(n_columns):
                     gradient[j] += r * columns[a, j]
-            if affine and size > 0 and enough < np.inf:
+            if affine and size > 0 and max_gap < np.inf:
                 nearest = 0.0
                 for j in range(n_columns):
                     if tried[j] == 0:
                         nearest = max(nearest, gradient[j] + shift)
-                if left - nearest > enough * np.sqrt(left):
+                if squared_residual - nearest > max_gap * np.sqrt(squared_residual):
                     break
             entered = False
-            while not entered and size < room:
+            while not entered and size < max_size:
                 j = np.int64(-1)
                 best = -noise
                 if affine and size == 0:
@@ -176,11 +178,11 @@ def _solve_point(columns, lengths, y, usable, start, affine, enough, space, trie
                 if j < 0:
                     break
                 tried[j] = 2
-                if not _append(columns, lengths, j, basis, upper, size, new, along):
+                if not _append(columns, lengths, j, basis, upper, size, direction, projections):
                     continue
-                _enter(y, basis, upper, inner, ones, size, new, along)
+                _enter(y, basis, upper, inner, unit_sums, size, direction, projections)
                 shift_before = shift
-                shift = _weights(upper, inner, ones, size + 1, affine, target)
+                shift = _weights(upper, inner, unit_sums, size + 1, affine, target)
                 if target[size] * upper[size, size] <= noise:
                     shift = shift_before
                     continue
@@ -203,11 +205,11 @@ def _solve_point(columns, lengths, y, usable, start, affine, enough, space, trie
             for p in range(size):
                 current[p] = max(current[p] + step * (target[p] - current[p]), 0.0)
             tried[numbers[leaving]] = 0
-            _remove(basis, upper, inner, ones, size, leaving, k)
+            _remove(basis, upper, inner, unit_sums, size, leaving, k)
             for p in range(leaving, size - 1):
                 current[p], numbers[p] = current[p + 1], numbers[p + 1]
             size -= 1
-            shift = _weights(upper, inner, ones, size, affine, target)
+            shift = _weights(upper, inner, unit_sums, size, affine, target)
         for j in range(n_columns):
             if tried[j] == 2:
                 tried[j] = 0
@@ -216,14 +218,14 @@ def _solve_point(columns, lengths, y, usable, start, affine, enough, space, trie
             tried[numbers[p]] = 1
         for a in range(k):
             residual[a] = y[a]
-        left = 0.0
+        squared_residual = 0.0
         for p in range(size):
-            weight = inner[p] + shift * ones[p] if affine else inner[p]
+            weight = inner[p] + shift * unit_sums[p] if affine else inner[p]
             for a in range(k):
                 residual[a] -= weight * basis[p, a]
         for a in range(k):
-            left += residual[a] * residual[a]
-        if np.sqrt(left) <= noise:
+            squared_residual += residual[a] * residual[a]
+        if np.sqrt(squared_residual) <= noise:
             break
     if affine:
         total = 0.0
@@ -238,70 +240,70 @@ def _solve_point(columns, lengths, y, usable, start, affine, enough, space, trie
 def _dot(a, b, n):
     """Four sums side by side: faster than one, and in an order that is always the same."""
     s0 = s1 = s2 = s3 = 0.0
-    whole = n - n % 4
-    for i in range(0, whole, 4):
+    n_quads = n - n % 4
+    for i in range(0, n_quads, 4):
         s0 += a[i] * b[i]
         s1 += a[i + 1] * b[i + 1]
         s2 += a[i + 2] * b[i + 2]
         s3 += a[i + 3] * b[i + 3]
-    for i in range(whole, n):
+    for i in range(n_quads, n):
         s0 += a[i] * b[i]
     return (s0 + s1) + (s2 + s3)
 
 
 @njit(nogil=True, cache=True)
-def _append(columns, lengths, j, basis, upper, size, new, along):
-    """The direction in which column j leaves the span of those in use, as ``new``; False if it does not."""
+def _append(columns, lengths, j, basis, upper, size, direction, projections):
+    """Return the direction in which column j leaves the span of those in use, as ``new``; False if it does not."""
     k = columns.shape[0]
     for a in range(k):
-        new[a] = columns[a, j]
+        direction[a] = columns[a, j]
     for p in range(size):
-        along[p] = 0.0
+        projections[p] = 0.0
     length = lengths[j]
     for _ in range(3):
         before = length
         for p in range(size):
-            h = _dot(basis[p], new, k)
-            along[p] += h
+            h = _dot(basis[p], direction, k)
+            projections[p] += h
             for a in range(k):
-                new[a] -= h * basis[p, a]
-        length = np.sqrt(_dot(new, new, k))
-        if length > _TWICE * before:
+                direction[a] -= h * basis[p, a]
+        length = np.sqrt(_dot(direction, direction, k))
+        if length > _MIN_REMAINING * before:
             break
     if not length > _DEPENDENT * lengths[j]:
         return False
     for a in range(k):
-        new[a] /= length
+        direction[a] /= length
     for p in range(size):
-        upper[size, p] = along[p]
+        upper[size, p] = projections[p]
     upper[size, size] = length
     return True
 
 
 @njit(nogil=True, cache=True)
-def _enter(y, basis, upper, inner, ones, size, new, along):
+def _enter(y, basis, upper, inner, unit_sums, size, direction, projections):
     k = len(y)
-    inner[size] = _dot(new, y, k)
+    inner[size] = _dot(direction, y, k)
     for a in range(k):
-        basis[size, a] = new[a]
+        basis[size, a] = direction[a]
     total = 1.0
     for p in range(size):
-        total -= along[p] * ones[p]
-    ones[size] = total / upper[size, size]
+        total -= projections[p] * unit_sums[p]
+    unit_sums[size] = total / upper[size, size]
 
 
 @njit(nogil=True, cache=True)
-def _weights(upper, inner, ones, size, affine, target):
+def _weights(upper, inner, unit_sums, size, affine, target):
     """Unconstrained weights on the columns in use, R^-1 (Q y + shift Q e), and the shift that makes them sum to one."""
     shift = 0.0
     if affine:
         squared, total = 0.0, 0.0
         for p in range(size):
-            squared += ones[p] * ones[p]
-            total += ones[p] * inner[p]
+            squared += unit_sums[p] * unit_sums[p]
+            total += unit_sums[p] * inner[p]
         shift = (1.0 - total) / squared
         for p in range(size):
-            target[p] = inner[p] + shift * ones[p]
+            target[p] = inner[p] + shift * unit_sums[p]
     else:
         for p in range(size):
             target[p] = inner[p]
@@ -313,7 +315,7 @@ def _weights(upper, inner, ones, size, affine, target):
 
 
 @njit(nogil=True, cache=True)
-def _remove(basis, upper, inner, ones, size, leaving, k):
+def _remove(basis, upper, inner, unit_sums, size, leaving, k):
     """Take column ``leaving`` out of the factorisation, by rotations."""
     for p in range(leaving, size - 1):
         for q in range(p + 2):
@@ -331,5 +333,5 @@ def _remove(basis, upper, inner, ones, size, leaving, k):
             basis[p, m], basis[p + 1, m] = c * x + s * y, c * y - s * x
         x, y = inner[p], inner[p + 1]
         inner[p], inner[p + 1] = c * x + s * y, c * y - s * x
-        x, y = ones[p], ones[p + 1]
-        ones[p], ones[p + 1] = c * x + s * y, c * y - s * x
+        x, y = unit_sums[p], unit_sums[p + 1]
+        unit_sums[p], unit_sums[p + 1] = c * x + s * y, c * y - s * x

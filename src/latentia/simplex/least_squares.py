@@ -1,4 +1,4 @@
-"""Many least-squares problems over one set of vertices, constrained to the simplex or to nonnegative weights.
+"""Least-squares problems of many points over one set of vertices, with weights on the simplex or nonnegative.
 
 For points x_i and vertices s_k, weights c_i minimise |x_i - sum_k c_ik s_k|^2. There are two ways. Descent by coordinates
 on the K x K Gram matrix of the vertices, stopped at a tolerance, is the cheapest where two or three digits do. The exact
@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .._threads import for_chunks
+from ..system.threads import run_in_chunks
 from . import _active_set, _exchange
 
 _CHUNK = 512
-_FEW = 1000  # points times vertices beyond three: below, active sets take a millisecond more than exchanges at most
-_FREE = 3
+_FREE_VERTICES = 3
+_MIN_EXCHANGE_SIZE = 1000  # points times further vertices; below it active sets take at most a millisecond more
 
 
 def simplex_least_squares(
@@ -54,14 +54,16 @@ def simplex_least_squares(
     ndarray of shape (n, K), rows nonnegative and summing to one
     """
     if tol == 0:
-        return _exact(points, vertices, start, affine=True, n_jobs=n_jobs)
-    centre = vertices.mean(axis=0)  # weights sum to one, so shifting everything changes nothing but the rounding
+        return _solve_exactly(points, vertices, start, affine=True, n_jobs=n_jobs)
+    centre = vertices.mean(axis=0)  # weights sum to one, so a shift changes only the rounding
     shifted = vertices - centre
     gram = shifted @ shifted.T
     products = (points - centre) @ shifted.T
-    weights = _nearest(products, gram) if start is None else np.array(start, dtype=np.float64)
+    weights = _start_at_nearest(products, gram) if start is None else np.array(start, dtype=np.float64)
     gap = tol * max(np.trace(gram) / len(gram), np.finfo(float).tiny)
-    for_chunks(lambda a, b: _pairwise(gram, products[a:b], weights[a:b], gap, max_steps), len(points), _CHUNK, n_jobs)
+    run_in_chunks(
+        lambda a, b: _descend_pairwise(gram, products[a:b], weights[a:b], gap, max_steps), len(points), _CHUNK, n_jobs
+    )
     return weights
 
 
@@ -73,7 +75,7 @@ def nonnegative_least_squares(
     max_sweeps: int = 1000,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Nonnegative weights on the vertices.
+    """Return nonnegative weights on the vertices.
 
     Exact by default, as `scipy.optimize.nnls` of each point: the error of the weights is that of rounding, times the
     condition number of the vertices in use. Where vertices are dependent or repeated, the weights are one of the optima.
@@ -96,13 +98,16 @@ def nonnegative_least_squares(
     ndarray of shape (n, K), nonnegative
     """
     if tol == 0:
-        return _exact(points, vertices, None, affine=False, n_jobs=n_jobs)
+        return _solve_exactly(points, vertices, None, affine=False, n_jobs=n_jobs)
     gram = vertices @ vertices.T
     products = points @ vertices.T
     scale = tol * np.sqrt(np.einsum("ij,ij->i", points, points))
     weights = np.zeros_like(products)
-    for_chunks(
-        lambda a, b: _cyclic(gram, products[a:b], weights[a:b], scale[a:b], max_sweeps), len(points), _CHUNK, n_jobs
+    run_in_chunks(
+        lambda a, b: _descend_cyclically(gram, products[a:b], weights[a:b], scale[a:b], max_sweeps),
+        len(points),
+        _CHUNK,
+        n_jobs,
     )
     return weights
 
@@ -133,25 +138,25 @@ def observed_least_squares(
     def solve(a: int, b: int) -> None:
         _active_set.least_observed_weights(vertices, points[a:b], observed[a:b], affine, weights[a:b])
 
-    for_chunks(solve, len(points), _CHUNK, n_jobs)
+    run_in_chunks(solve, len(points), _CHUNK, n_jobs)
     return weights
 
 
-def _exact(
+def _solve_exactly(
     points: np.ndarray, vertices: np.ndarray, start: np.ndarray | None, *, affine: bool, n_jobs: int | None
 ) -> np.ndarray:
     """Optimal weights, of shape (n, K)."""
     inside, columns = _active_set.coordinates(points, vertices, affine=affine)
     gram = columns.T @ columns
-    few = len(inside) * (len(gram) - _FREE) < _FEW  # exchanges are compiled for seconds
-    if few or columns.shape[1] > min(len(columns), _exchange.MOST_VERTICES):
+    is_small = len(inside) * (len(gram) - _FREE_VERTICES) < _MIN_EXCHANGE_SIZE  # exchanges take seconds to compile
+    if is_small or columns.shape[1] > min(len(columns), _exchange.MAX_VERTICES):
         weights = np.zeros((len(inside), len(gram))) if start is None else np.array(start, dtype=np.float64)
         lengths = np.linalg.norm(columns, axis=0)
 
         def improve(a: int, b: int) -> None:
-            weights[a:b] = _active_set.improved_weights(columns, lengths, inside[a:b], weights[a:b], affine=affine)
+            weights[a:b] = _active_set.improve_weights(columns, lengths, inside[a:b], weights[a:b], affine=affine)
 
-        for_chunks(improve, len(points), _CHUNK, n_jobs)
+        run_in_chunks(improve, len(points), _CHUNK, n_jobs)
         return weights
     products = inside @ columns
     # Without constraints the weights come from one product, and most of their signs are right.
@@ -159,24 +164,24 @@ def _exact(
     lengths = np.sqrt(np.diag(gram))
 
     def exchange(a: int, b: int) -> None:
-        left = np.zeros(b - a, dtype=bool)
-        _exchange.least_weights(columns, gram, lengths, inside[a:b], products[a:b], weights[a:b], left, affine)
-        if left.any():
-            rows = a + np.flatnonzero(left)
-            weights[rows] = _active_set.improved_weights(columns, lengths, inside[rows], weights[rows], affine=affine)
+        is_open = np.zeros(b - a, dtype=bool)
+        _exchange.least_weights(columns, gram, lengths, inside[a:b], products[a:b], weights[a:b], is_open, affine)
+        if is_open.any():
+            rows = a + np.flatnonzero(is_open)
+            weights[rows] = _active_set.improve_weights(columns, lengths, inside[rows], weights[rows], affine=affine)
 
-    for_chunks(exchange, len(points), _CHUNK, n_jobs)
+    run_in_chunks(exchange, len(points), _CHUNK, n_jobs)
     return weights
 
 
-def _nearest(products: np.ndarray, gram: np.ndarray) -> np.ndarray:
+def _start_at_nearest(products: np.ndarray, gram: np.ndarray) -> np.ndarray:
     weights = np.zeros(products.shape)
     weights[np.arange(len(products)), np.argmax(products - np.diag(gram) / 2, axis=1)] = 1.0
     return weights
 
 
 @njit(nogil=True, cache=True)
-def _pairwise(gram, products, weights, gap, max_steps):
+def _descend_pairwise(gram, products, weights, gap, max_steps):
     n, k = products.shape
     gradient = np.empty(k)
     for i in range(n):
@@ -225,7 +230,7 @@ def _pairwise(gram, products, weights, gap, max_steps):
 
 
 @njit(nogil=True, cache=True)
-def _cyclic(gram, products, weights, scale, max_sweeps):
+def _descend_cyclically(gram, products, weights, scale, max_sweeps):
     n, k = products.shape
     gradient = np.empty(k)
     for i in range(n):

@@ -19,16 +19,16 @@ from numba import njit
 from scipy import optimize, sparse
 from scipy.sparse.csgraph import connected_components
 
-from .._threads import for_chunks, one_blas_thread
 from ..exceptions import LatentiaError
-from ._active_set import improved_weights, least_weights
+from ..system.threads import run_in_chunks, single_blas_thread
+from ._active_set import improve_weights, least_weights
 
-_SAME = 1e-7  # of the spread: rows no farther apart are copies, and no farther from a hull are inside it
+_COPY_DISTANCE = 1e-7  # share of the spread: distance up to which rows are copies, or inside a hull
 _CHUNK = 64
 _DIRECTIONS = 256
-_ADDED = 8  # rows that enter a program at once
-_BEYOND = 8.0  # times the threshold: a bound so far beyond it need not be better
-_ROUNDS, _ENTERING = 12, 3  # of projections with weights, and rows that enter after each
+_ROWS_ADDED = 8  # rows that enter a linear program at once
+_ENOUGH_RATIO = 8.0  # bounds beyond this multiple of the threshold are not improved
+_ROUNDS, _ROWS_ENTERING = 12, 3  # rounds of weighted projections, and rows that enter after each
 _ROUNDING = 1e-13
 
 
@@ -39,7 +39,7 @@ class Loners:
     Attributes
     ----------
     rows : ndarray of int, shape (n_groups,)
-        Of each group the loner with the largest least-squares distance to its hull, by decreasing distance.
+        The loner of each group with the largest least-squares distance to its hull, by decreasing distance.
     groups : list of ndarray of int
         All loners of each group, in the order of ``rows``.
     distances : ndarray of shape (n_groups,)
@@ -59,7 +59,7 @@ class Loners:
 
 
 def exact_loners(points: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-    """Rows that are not in the convex hull of the other rows (Thm 2.46).
+    """Return rows that are not in the convex hull of the other rows (Thm 2.46).
 
     Of rows that are equal, the first counts and the others are ignored. Rows are equal, and in a hull, to 1e-7 of the
     largest l1 distance from the mean row.
@@ -75,12 +75,12 @@ def exact_loners(points: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray
     ndarray of int, shape (n_found,), sorted
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    spread = _spread(points)
+    spread = _measure_spread(points)
     if spread == 0:
         return np.arange(min(1, len(points)))
-    with one_blas_thread():
-        first = _first_of_copies(points, _SAME * spread)
-        return first[_Hulls(points[first] / spread, n_jobs).vertices(_SAME)]
+    with single_blas_thread():
+        first = _list_first_copies(points, _COPY_DISTANCE * spread)
+        return first[_Hulls(points[first] / spread, n_jobs).vertices(_COPY_DISTANCE)]
 
 
 def distance_loners(
@@ -91,7 +91,7 @@ def distance_loners(
     alpha: float | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """One row for each vertex: more than 2 eps from the hull of the rows that are not near it (Thm 2.48).
+    """Return one row for each vertex: more than 2 eps from the hull of the rows that are not near it (Thm 2.48).
 
     Near are rows within l1 distance d = 10 eps / alpha + 2 eps, and robust loners within 2 (d + eps) of one another stand
     for the same vertex. (The thesis prints 5 eps / alpha. Its proof needs the double: rows of unit l1 norm that differ by
@@ -107,7 +107,7 @@ def distance_loners(
         l1 noise of a row. By default the first of a doubling series that leaves ``n_vertices`` groups of loners or fewer.
     alpha : float, optional
         Least l1 distance of a vertex to the hull of the others. By default first the smallest that the theorem allows for
-        eps, then that of the rows found less what they may be off, as at the end of section 3.5.
+        eps, then that of the chosen rows less their error, as at the end of section 3.5.
     n_jobs : int, optional
         Threads.
 
@@ -126,7 +126,7 @@ def robust_loners(
     gamma: float | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """One row for each vertex: more than 2 eps from the hull of the rows outside its neighbourhood (section 3.5).
+    """Return one row for each vertex: more than 2 eps from the hull of the rows outside its neighbourhood (section 3.5).
 
     Row j is (delta, eps)-close to row i if some convex combination of all rows that puts at least 1 - delta on j lies
     within eps of row i in l1. A row is a robust loner if its l1 distance to the hull of the rows that it is not
@@ -183,11 +183,11 @@ def loner_groups(
     if near not in ("distance", "weight"):
         raise LatentiaError("use 'distance' or 'weight'.", parameter="near", value=near)
     points = np.ascontiguousarray(points, dtype=np.float64)
-    spread = _spread(points)
+    spread = _measure_spread(points)
     if spread == 0:
         only = np.arange(min(1, len(points)))
         return Loners(only, [np.arange(len(points))] * len(only), np.full(len(only), np.inf), 0.0, 0.0)
-    with one_blas_thread():
+    with single_blas_thread():
         return _search(points, n_vertices, near, eps, separation, spread, n_jobs)
 
 
@@ -200,50 +200,56 @@ def _search(
     spread: float,
     n_jobs: int | None,
 ) -> Loners:
-    """The first noise of the series with few enough groups."""
-    rule: _ByDistance | _ByWeight = _ByDistance(points, n_jobs) if near == "distance" else _ByWeight(points, n_jobs)
+    """Return the first noise of the series with few enough groups."""
+    rule: _DistanceRule | _WeightRule = (
+        _DistanceRule(points, n_jobs) if near == "distance" else _WeightRule(points, n_jobs)
+    )
     series = [float(eps)] if eps is not None else list(spread * 2.0 ** np.arange(-20, 0))
-    found = None
+    chosen = None
     for noise in series:
-        # The last of the series is taken as it is; before it, more groups than wanted are not worth telling apart.
-        most = None if noise == series[-1] else n_vertices
-        first = rule.groups(noise, rule.least(noise) if separation is None else separation, most)
-        if first is not None and separation is None and len(first.rows) > 1:
-            # The rows found are nearly the vertices, so their own separation is a better one.
-            apart = hull_separation(points[first.rows]) - rule.error(first)
-            first = rule.groups(noise, apart, most) if apart > first.separation else first
-        if first is not None:
-            found = first
-            if len(found.rows) <= n_vertices:
+        # The last noise of the series decides; before it, the search of a noise ends once there are too many groups.
+        max_groups = None if noise == series[-1] else n_vertices
+        candidate = rule.groups(noise, rule.min_separation(noise) if separation is None else separation, max_groups)
+        if candidate is not None and separation is None and len(candidate.rows) > 1:
+            # These rows are nearly the vertices, so their separation is a sharper one.
+            sharper_separation = hull_separation(points[candidate.rows]) - rule.error(candidate)
+            candidate = (
+                rule.groups(noise, sharper_separation, max_groups)
+                if sharper_separation > candidate.separation
+                else candidate
+            )
+        if candidate is not None:
+            chosen = candidate
+            if len(chosen.rows) <= n_vertices:
                 break
-    assert found is not None
-    return found
+    assert chosen is not None
+    return chosen
 
 
 def hull_separation(points: np.ndarray) -> float:
-    """Least l1 distance of a row to the hull of the other rows: alpha for which they are robustly simplicial (Def. 2.47).
+    """Return the least l1 distance of a row to the hull of the others: alpha of a robustly simplicial matrix (Def. 2.47).
 
     Infinite for a single row.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
     if len(points) < 2:
         return np.inf
-    hulls, others, least = _Hulls(points), ~np.eye(len(points), dtype=bool), np.inf
-    bounds = hulls.bounds(np.arange(len(points)), lambda a, b: others[a:b])
+    hulls, other_rows, least_distance = _Hulls(points), ~np.eye(len(points), dtype=bool), np.inf
+    bounds = hulls.bounds(np.arange(len(points)), lambda a, b: other_rows[a:b])
     for i in np.argsort(bounds.upper):
-        if bounds.lower[i] < least:
-            least = min(least, hulls.distance(points[i], others[i], bounds.support[i])[1])
-    return float(least)
+        if bounds.lower[i] < least_distance:
+            least_distance = min(least_distance, hulls.distance(points[i], other_rows[i], bounds.support[i])[1])
+    return float(least_distance)
 
 
-def _spread(points: np.ndarray) -> float:
-    """Largest l1 distance of a row from the mean row; 0 without rows."""
+def _measure_spread(points: np.ndarray) -> float:
+    """Return the largest l1 distance of a row from the mean row; 0 without rows."""
     return float(np.abs(points - points.mean(axis=0)).sum(axis=1).max()) if len(points) else 0.0
 
 
 @dataclass
 class _Bounds:
-    """Of the l1 distances of m targets to hulls: from below, from above; of the projections, squared distances and support.
+    """Lower and upper bounds of the l1 distances of m targets to hulls, with squared distances and support of projections.
 
     ``reach`` is the least l1 distance of a target to a row in the support of its projection.
     """
@@ -258,15 +264,15 @@ class _Bounds:
 
 
 class _Hulls:
-    """Convex hulls of some of the rows, by least squares in coordinates of the rows' own affine span."""
+    """Convex hulls of subsets of the rows, by least squares in coordinates of the rows' affine span."""
 
     def __init__(self, points: np.ndarray, n_jobs: int | None = None) -> None:
         self.points, self.n_jobs = points, n_jobs
-        self.scale = max(_spread(points), np.finfo(float).tiny)
+        self.scale = max(_measure_spread(points), np.finfo(float).tiny)
         centred = points - points.mean(axis=0)
-        left, singular, _ = np.linalg.svd(centred, full_matrices=False)
+        row_vectors, singular, _ = np.linalg.svd(centred, full_matrices=False)
         rank = int((singular > _ROUNDING * singular[0]).sum()) if singular[0] > 0 else 0
-        inside = left[:, :rank] * singular[:rank]
+        inside = row_vectors[:, :rank] * singular[:rank]
         lift = float(np.sqrt((inside**2).sum() / len(points))) or 1.0
         # A constant coordinate makes weights that sum to one of independent columns unique (see `_active_set`).
         self.inside = np.column_stack([inside, np.full(len(points), lift)])
@@ -275,7 +281,7 @@ class _Hulls:
         directions /= np.linalg.norm(directions, axis=1, keepdims=True) if rank else 1.0
         self.ahead = directions @ inside.T
         self.extreme = np.unique(np.concatenate([self.ahead.argmax(axis=1), self.ahead.argmin(axis=1)]))
-        # Some rows are asked first: with too many groups among them, there is nothing to ask of the others.
+        # A few rows are tested first: if they already have too many groups, the others need no test.
         everyone = np.random.default_rng(0).permutation(len(points))
         self.in_turn = [everyone[:_CHUNK], everyone[_CHUNK : 4 * _CHUNK], everyone[4 * _CHUNK :]]
 
@@ -290,49 +296,54 @@ class _Hulls:
         start: tuple[np.ndarray, np.ndarray] | None = None,
         sharpen: bool = False,
     ) -> _Bounds:
-        """Bounds of the l1 distances of ``rows``, or of ``targets``, to hulls of ``columns`` (all, if None).
+        """Return bounds of the l1 distances of ``rows``, or of ``targets``, to hulls of ``columns`` (all, if None).
 
         ``usable(a, b)`` are those of the columns that the hulls of targets a to b - 1 may have. Bounds are made no better
         than it takes to tell which side of ``threshold`` a distance is. ``start`` is the support and the weights of earlier
         projections; for hulls of all rows. With ``sharpen``, bounds that do not tell are improved.
         """
-        own = self.points if columns is None else self.points[columns]
+        hull_points = self.points if columns is None else self.points[columns]
         inside = self.columns if columns is None else np.ascontiguousarray(self.columns[:, columns])
-        wanted, coordinates = targets or (self.points[rows], self.inside[rows])
-        m, n_columns = len(wanted), inside.shape[1]
+        target_points, coordinates = targets or (self.points[rows], self.inside[rows])
+        m, n_columns = len(target_points), inside.shape[1]
         support, weights = start or (np.full((m, len(inside) + 1), -1), np.zeros((m, len(inside) + 1)))
-        found = _Bounds(
+        bounds = _Bounds(
             np.empty(m), np.empty(m), np.empty(m), np.empty(m), support, weights, np.empty((m, self.points.shape[1]))
         )
         lengths, all_columns = np.linalg.norm(inside, axis=0), np.ones((_CHUNK, n_columns), dtype=bool)
-        enough = _BEYOND * threshold if threshold >= 0.0 else np.inf
+        gap_limit = _ENOUGH_RATIO * threshold if threshold >= 0.0 else np.inf
 
-        def solve(a: int, b: int) -> None:
-            mask = all_columns[: b - a] if usable is None else usable(a, b)
-            every = np.zeros((b - a, n_columns + 1))  # the last column is where -1 points to
-            np.put_along_axis(every, support[a:b], weights[a:b], axis=1)
-            least_weights(inside, lengths, coordinates[a:b], mask, every, support[a:b], True, enough)
-            weights[a:b] = np.take_along_axis(every, support[a:b], axis=1)
-            _bounds(
-                own, wanted[a:b], mask, support[a:b], weights[a:b], threshold, enough,
-                found.lower[a:b], found.upper[a:b], found.squared[a:b], found.reach[a:b], found.residual[a:b],
+        def solve(first: int, last: int) -> None:
+            mask = all_columns[: last - first] if usable is None else usable(first, last)
+            all_weights = np.zeros((last - first, n_columns + 1))  # the last column is where -1 points to
+            np.put_along_axis(all_weights, support[first:last], weights[first:last], axis=1)
+            least_weights(
+                inside, lengths, coordinates[first:last], mask, all_weights, support[first:last], True, gap_limit
+            )
+            weights[first:last] = np.take_along_axis(all_weights, support[first:last], axis=1)
+            _compute_bounds(
+                hull_points, target_points[first:last], mask, support[first:last], weights[first:last], threshold,
+                gap_limit, bounds.lower[first:last], bounds.upper[first:last], bounds.squared[first:last],
+                bounds.reach[first:last], bounds.residual[first:last],
             )  # fmt: skip
             if sharpen:
-                for i in a + np.flatnonzero((found.lower[a:b] <= threshold) & (threshold < found.upper[a:b])):
-                    found.lower[i], found.upper[i] = _sharpened(
-                        own, wanted[i], mask[i - a], threshold, support[i][support[i] >= 0],
-                        found.residual[i], found.lower[i], found.upper[i],
+                for i in first + np.flatnonzero(
+                    (bounds.lower[first:last] <= threshold) & (threshold < bounds.upper[first:last])
+                ):
+                    bounds.lower[i], bounds.upper[i] = _sharpen(
+                        hull_points, target_points[i], mask[i - first], threshold, support[i][support[i] >= 0],
+                        bounds.residual[i], bounds.lower[i], bounds.upper[i],
                     )  # fmt: skip
 
-        for_chunks(solve, m, _CHUNK, self.n_jobs)
+        run_in_chunks(solve, m, _CHUNK, self.n_jobs)
         if columns is not None:
             support[:] = np.where(support >= 0, columns[support], -1)
-        return found
+        return bounds
 
     def distance(
         self, target: np.ndarray, usable: np.ndarray, support: np.ndarray, threshold: float | None = None
     ) -> tuple[float, float]:
-        """Bounds of the l1 distance to the hull of the usable rows, by linear programs over few of them.
+        """Return bounds of the l1 distance to the hull of the usable rows, by linear programs over few of them.
 
         The dual, max over |g| <= 1 of min_k g . (x - x_k), gives a g that holds for the rows left out as well, where it
         bounds the distance from below. It ends where the bounds meet, or tell the side of ``threshold``.
@@ -344,20 +355,20 @@ class _Hulls:
         limit = None if threshold is None else threshold / self.scale
         chosen = np.flatnonzero(np.isin(rows, support[support >= 0]))
         if not len(chosen):
-            chosen = np.argsort(np.abs(gaps).sum(axis=1), kind="stable")[:_ADDED]
+            chosen = np.argsort(np.abs(gaps).sum(axis=1), kind="stable")[:_ROWS_ADDED]
         lower, upper = 0.0, np.inf
         while True:
-            value, normal = _program(gaps[chosen])
+            value, normal = _solve_program(gaps[chosen])
             ahead = gaps @ normal
             upper, lower = min(upper, value), max(lower, float(ahead.min()))
             if upper - lower <= 1e-10 or (limit is not None and (upper <= limit or lower > limit)):
                 break
             ahead[chosen] = np.inf
-            more = np.argsort(ahead, kind="stable")[:_ADDED]
-            more = more[ahead[more] < value]
-            if not len(more):
+            entering = np.argsort(ahead, kind="stable")[:_ROWS_ADDED]
+            entering = entering[ahead[entering] < value]
+            if not len(entering):
                 break
-            chosen = np.concatenate([chosen, more])
+            chosen = np.concatenate([chosen, entering])
         return lower * self.scale, upper * self.scale
 
     def beyond(
@@ -368,53 +379,53 @@ class _Hulls:
         targets: tuple[np.ndarray, np.ndarray] | None = None,
         start: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> np.ndarray:
-        """Whether l1 distances exceed the threshold, decided by linear programs where bounds do not."""
+        """Return True where l1 distances exceed the threshold, by linear programs where bounds do not decide."""
         bounds = self.bounds(rows, usable, threshold=threshold, targets=targets, start=start, sharpen=True)
         far = bounds.lower > threshold
-        wanted = self.points[rows] if targets is None else targets[0]
+        target_points = self.points[rows] if targets is None else targets[0]
         for i in np.flatnonzero(~far & (bounds.upper > threshold)):
             mask = np.ones(len(self.points), bool) if usable is None else usable(int(i), int(i) + 1)[0]
-            far[i] = self.distance(wanted[i], mask, bounds.support[i], threshold)[1] > threshold
+            far[i] = self.distance(target_points[i], mask, bounds.support[i], threshold)[1] > threshold
         return far
 
     def vertices(self, tol: float) -> np.ndarray:
-        """Rows farther than ``tol`` from the hull of all others, sorted; no two rows are within ``tol``."""
+        """Return rows farther than ``tol`` from the hull of all others, sorted; no two rows are within ``tol``."""
         n = len(self.points)
         chosen, certain = self.extreme, np.zeros(n, dtype=bool)
         for ahead in (self.ahead, -self.ahead) if n > 1 else ():
-            first, second = -np.partition(-ahead, 1, axis=1)[:, :2].T
-            certain[ahead.argmax(axis=1)[first - second > 2 * tol]] = True
-        left = np.setdiff1d(np.arange(n), chosen)
-        while len(left):
-            bounds = self.bounds(left, columns=chosen, threshold=tol)
+            leaders, runner_ups = -np.partition(-ahead, 1, axis=1)[:, :2].T
+            certain[ahead.argmax(axis=1)[leaders - runner_ups > 2 * tol]] = True
+        remaining = np.setdiff1d(np.arange(n), chosen)
+        while len(remaining):
+            bounds = self.bounds(remaining, columns=chosen, threshold=tol)
             outside = bounds.upper > tol
-            left, normals = left[outside], bounds.residual[outside]
-            if not len(left):
+            remaining, normals = remaining[outside], bounds.residual[outside]
+            if not len(remaining):
                 break
             # The farthest row in the direction of a residual is a vertex, and certainly so if it leads by enough.
             winners = [chosen]
-            for a in range(0, len(left), _DIRECTIONS):
-                some = normals[a : a + _DIRECTIONS]
-                scores = self.points[left] @ some.T
-                best, reach = scores.argmax(axis=0), np.arange(len(some))
+            for a in range(0, len(remaining), _DIRECTIONS):
+                some_normals = normals[a : a + _DIRECTIONS]
+                scores = self.points[remaining] @ some_normals.T
+                best, reach = scores.argmax(axis=0), np.arange(len(some_normals))
                 top = scores[best, reach]
                 scores[best, reach] = -np.inf
-                runner_up = np.maximum(scores.max(axis=0), (self.points[chosen] @ some.T).max(axis=0))
-                leads = top - runner_up > 2 * tol * np.abs(some).max(axis=1)
-                certain[left[best[leads]]] = True
-                winners.append(left[best])
+                runner_up = np.maximum(scores.max(axis=0), (self.points[chosen] @ some_normals.T).max(axis=0))
+                leads = top - runner_up > 2 * tol * np.abs(some_normals).max(axis=1)
+                certain[remaining[best[leads]]] = True
+                winners.append(remaining[best])
             chosen = np.unique(np.concatenate(winners))
-            left = np.setdiff1d(left, chosen)
+            remaining = np.setdiff1d(remaining, chosen)
         unsure = chosen[~certain[chosen]]
         far = self.beyond(unsure, lambda a, b: np.arange(n) != unsure[a:b, None], tol)
         return np.sort(np.concatenate([chosen[certain[chosen]], unsure[far]]))
 
 
 class _Balls:
-    """Of each row, whether its l1 distance to the hull of the rows outside a ball around it exceeds a threshold.
+    """Tests whether the l1 distance of a row to the hull of the rows outside a ball around it exceeds a threshold.
 
-    Bounds of earlier questions are kept. A hull shrinks as its ball grows, so a lower bound holds for every larger ball,
-    and an upper bound as long as the support of its projection lies outside.
+    Bounds of earlier tests are stored. A hull shrinks as its ball grows, so a lower bound holds for every larger ball, and an
+    upper bound as long as the support of its projection lies outside.
     """
 
     def __init__(self, hulls: _Hulls) -> None:
@@ -426,7 +437,7 @@ class _Balls:
         self.weights = np.zeros(self.support.shape)
 
     def ask(self, rows: np.ndarray, radii: np.ndarray, threshold: float) -> np.ndarray:
-        """1 where the distance exceeds the threshold, -1 where it does not, 0 where bounds do not tell."""
+        """Return 1 where the distance exceeds the threshold, -1 where it does not, 0 where bounds do not decide."""
         self._forget(rows, radii)
         self._project(rows[self.support[rows, 0] < 0], radii[self.support[rows, 0] < 0], threshold, self.hulls.extreme)
         self._project(rows, radii, threshold, None)
@@ -443,22 +454,22 @@ class _Balls:
         columns: np.ndarray | None,
         sharpen: bool = False,
     ) -> None:
-        """Better bounds of the rows whose bounds do not tell, by projections on the hulls of some columns or of all."""
+        """Improve bounds that do not decide, by projections on the hulls of some columns or of all."""
         open_ = (self.lower[rows] <= threshold) & (self.upper[rows] > threshold)
         rows, radii = rows[open_], radii[open_]
         if not len(rows):
             return
-        found = self.hulls.bounds(
+        bounds = self.hulls.bounds(
             rows, self.outside(rows, radii, columns), columns=columns, threshold=threshold,
             start=(self.support[rows], self.weights[rows]) if columns is None else None, sharpen=sharpen,
         )  # fmt: skip
-        self.support[rows], self.weights[rows] = found.support, found.weights
+        self.support[rows], self.weights[rows] = bounds.support, bounds.weights
         # An upper bound that was sharpened has another support, and holds for this ball only.
-        found.reach[found.upper < (1 - 1e-9) * np.abs(found.residual).sum(axis=1)] = 0.0
-        better = found.upper < self.upper[rows]
-        self.upper[rows[better]], self.reach[rows[better]] = found.upper[better], found.reach[better]
+        bounds.reach[bounds.upper < (1 - 1e-9) * np.abs(bounds.residual).sum(axis=1)] = 0.0
+        better = bounds.upper < self.upper[rows]
+        self.upper[rows[better]], self.reach[rows[better]] = bounds.upper[better], bounds.reach[better]
         if columns is None:
-            self.lower[rows], self.radius[rows] = np.maximum(self.lower[rows], found.lower), radii
+            self.lower[rows], self.radius[rows] = np.maximum(self.lower[rows], bounds.lower), radii
 
     def _forget(self, rows: np.ndarray, radii: np.ndarray) -> None:
         """Drop bounds that do not hold for these balls."""
@@ -470,13 +481,13 @@ class _Balls:
     def outside(
         self, rows: np.ndarray, radii: np.ndarray, columns: np.ndarray | None = None
     ) -> Callable[[int, int], np.ndarray]:
-        """The mask of the rows that are farther than the radius, for `_Hulls.bounds`."""
+        """Return a function for `_Hulls.bounds` that masks the rows farther than the radius."""
         points = self.hulls.points
-        own = points if columns is None else points[columns]
-        return lambda a, b: _l1_distances(points[rows[a:b]], own) > radii[a:b, None]
+        hull_points = points if columns is None else points[columns]
+        return lambda a, b: _l1_distances(points[rows[a:b]], hull_points) > radii[a:b, None]
 
-    def settle(self, rows: np.ndarray, radii: np.ndarray, threshold: float) -> np.ndarray:
-        """Whether distances exceed the threshold, by linear programs for those that even sharp bounds leave open."""
+    def decide(self, rows: np.ndarray, radii: np.ndarray, threshold: float) -> np.ndarray:
+        """Return True where distances exceed the threshold, by linear programs where even sharp bounds do not decide."""
         self._project(rows, radii, threshold, None, sharpen=True)
         status = self._side(rows, threshold)
         far = status > 0
@@ -490,7 +501,7 @@ class _Balls:
         return far
 
 
-class _ByDistance:
+class _DistanceRule:
     """Neighbourhoods of Thm 2.48."""
 
     def __init__(self, points: np.ndarray, n_jobs: int | None) -> None:
@@ -498,34 +509,34 @@ class _ByDistance:
         self.balls = _Balls(self.hulls)
 
     @staticmethod
-    def least(eps: float) -> float:
-        """The smallest alpha with 40 eps / alpha + 13 eps <= alpha."""
+    def min_separation(eps: float) -> float:
+        """Return the smallest alpha with 40 eps / alpha + 13 eps <= alpha."""
         return (13 * eps + np.sqrt(169 * eps**2 + 160 * eps)) / 2
 
     @staticmethod
     def radius(eps: float, alpha: float) -> float:
         return 10 * eps / alpha + 2 * eps
 
-    def error(self, found: Loners) -> float:
-        """What the separation of the rows found may exceed that of the vertices by."""
-        return 2 * (self.radius(found.eps, found.separation) + found.eps)
+    def error(self, loners: Loners) -> float:
+        """Return by how much the separation of the loners may exceed that of the vertices."""
+        return 2 * (self.radius(loners.eps, loners.separation) + loners.eps)
 
-    def groups(self, eps: float, alpha: float, most: int | None) -> Loners | None:
-        """Loners in groups, or None if there are certainly more groups than ``most``."""
+    def groups(self, eps: float, alpha: float, max_groups: int | None) -> Loners | None:
+        """Return loners in groups, or None if there are certainly more than ``max_groups``."""
         radius = self.radius(eps, alpha)
-        rows, linked = np.arange(len(self.hulls.points)), 2 * (radius + eps)
+        rows, link_radius = np.arange(len(self.hulls.points)), 2 * (radius + eps)
         radii, status = np.full(len(rows), radius), np.zeros(len(rows), dtype=np.int64)
-        for some in self.hulls.in_turn:
-            status[some] = self.balls.ask(some, radii[some], 2 * eps)
-            if most is not None and _fewest_groups(self.hulls.points, status, linked) > most:
+        for batch in self.hulls.in_turn:
+            status[batch] = self.balls.ask(batch, radii[batch], 2 * eps)
+            if max_groups is not None and _count_certain_groups(self.hulls.points, status, link_radius) > max_groups:
                 return None
-        loners = rows[self.balls.settle(rows, radii, 2 * eps)]
-        labels = _within(self.hulls.points[loners], linked)
+        loners = rows[self.balls.decide(rows, radii, 2 * eps)]
+        labels = _label_linked(self.hulls.points[loners], link_radius)
         bounds = self.hulls.bounds(loners, self.balls.outside(loners, radii[loners]))
-        return _grouped(loners, labels, np.sqrt(bounds.squared), eps, alpha)
+        return _group(loners, labels, np.sqrt(bounds.squared), eps, alpha)
 
 
-class _ByWeight:
+class _WeightRule:
     """Neighbourhoods of section 3.5."""
 
     def __init__(self, points: np.ndarray, n_jobs: int | None) -> None:
@@ -536,67 +547,70 @@ class _ByWeight:
         def measure(a: int, b: int) -> None:
             self.farthest[a:b] = _l1_distances(points[a:b], points).max(axis=1)
 
-        for_chunks(measure, len(points), _CHUNK, n_jobs)
+        run_in_chunks(measure, len(points), _CHUNK, n_jobs)
 
     @staticmethod
-    def least(eps: float) -> float:
+    def min_separation(eps: float) -> float:
         return 100 * eps
 
     @staticmethod
-    def error(found: Loners) -> float:
-        return 2 * found.eps
+    def error(loners: Loners) -> float:
+        return 2 * loners.eps
 
-    def groups(self, eps: float, gamma: float, most: int | None) -> Loners | None:
-        """Loners in groups, or None if there are certainly more groups than ``most``."""
+    def groups(self, eps: float, gamma: float, max_groups: int | None) -> Loners | None:
+        """Return loners in groups, or None if there are certainly more than ``max_groups``."""
         delta = min(6 * eps / gamma, 1.0)
         points, rows = self.hulls.points, np.arange(len(self.hulls.points))
         # Rows within 2 eps are close, and rows beyond `reach` are not, whatever else there is.
         reach, sure = 2 * eps + delta * self.farthest, np.full(len(rows), 2 * eps)
         status = np.zeros(len(rows), dtype=np.int64)
-        for some in self.hulls.in_turn:
-            status[some] = np.minimum(self.wide.ask(some, reach[some], 2 * eps), 0)
-            left = some[status[some] == 0]
-            status[left] = np.maximum(self.narrow.ask(left, sure[left], 2 * eps), 0)
-            if most is not None and _fewest_groups(points, status, 2 * eps + delta * self.farthest.max()) > most:
+        for batch in self.hulls.in_turn:
+            status[batch] = np.minimum(self.wide.ask(batch, reach[batch], 2 * eps), 0)
+            remaining = batch[status[batch] == 0]
+            status[remaining] = np.maximum(self.narrow.ask(remaining, sure[remaining], 2 * eps), 0)
+            if (
+                max_groups is not None
+                and _count_certain_groups(points, status, 2 * eps + delta * self.farthest.max()) > max_groups
+            ):
                 return None
-        left = np.flatnonzero(status >= 0)
-        far, unsure = status[left] > 0, np.flatnonzero(status[left] == 0)
-        close = np.zeros((len(left), len(rows)), dtype=bool)
-        outside = self._close_to(left[unsure], reach, delta, eps)
+        remaining = np.flatnonzero(status >= 0)
+        far, unsure = status[remaining] > 0, np.flatnonzero(status[remaining] == 0)
+        close = np.zeros((len(remaining), len(rows)), dtype=bool)
+        outside = self._mark_close(remaining[unsure], reach, delta, eps)
         close[unsure] = outside
         np.logical_not(outside, out=outside)
-        far[unsure] = self.hulls.beyond(left[unsure], lambda a, b: outside[a:b], 2 * eps)
-        certain = np.flatnonzero(status[left] > 0)
-        close[certain] = self._close_to(left[certain], reach, delta, eps)
-        loners, close = left[far], close[far]
+        far[unsure] = self.hulls.beyond(remaining[unsure], lambda a, b: outside[a:b], 2 * eps)
+        certain = np.flatnonzero(status[remaining] > 0)
+        close[certain] = self._mark_close(remaining[certain], reach, delta, eps)
+        loners, close = remaining[far], close[far]
         links = sparse.csr_array(close[:, loners])
         labels = connected_components(links, directed=False)[1]
         bounds = self.hulls.bounds(loners, lambda a, b: ~close[a:b])
-        return _grouped(loners, labels, np.sqrt(bounds.squared), eps, gamma)
+        return _group(loners, labels, np.sqrt(bounds.squared), eps, gamma)
 
-    def _close_to(self, rows: np.ndarray, reach: np.ndarray, delta: float, eps: float) -> np.ndarray:
-        """Whether each of ``rows`` is (delta, 2 eps)-close to each row, shape (len(rows), n)."""
+    def _mark_close(self, rows: np.ndarray, reach: np.ndarray, delta: float, eps: float) -> np.ndarray:
+        """Mark where each of ``rows`` is (delta, 2 eps)-close to each row, shape (len(rows), n)."""
         points, inside = self.hulls.points, self.hulls.inside
         close = np.zeros((len(rows), len(points)), dtype=bool)
         for a in range(0, len(rows), _CHUNK):
-            some = rows[a : a + _CHUNK]
-            apart = _l1_distances(points[some], points)
-            close[a : a + _CHUNK] = apart <= 2 * eps
-            one, other = np.nonzero((apart > 2 * eps) & (apart <= reach[some][:, None]))
+            batch = rows[a : a + _CHUNK]
+            distances = _l1_distances(points[batch], points)
+            close[a : a + _CHUNK] = distances <= 2 * eps
+            batch_places, row_places = np.nonzero((distances > 2 * eps) & (distances <= reach[batch][:, None]))
             # c with at least 1 - delta on j: is (x_i - (1 - delta) x_j) / delta within 2 eps / delta of the hull of all?
-            targets = tuple((x[other] - (1 - delta) * x[some[one]]) / delta for x in (points, inside))
-            far = self._beyond_all((targets[0], targets[1]), 2 * eps / delta)
-            close[a + one[~far], other[~far]] = True
+            targets = tuple((x[row_places] - (1 - delta) * x[batch[batch_places]]) / delta for x in (points, inside))
+            far = self._mark_far((targets[0], targets[1]), 2 * eps / delta)
+            close[a + batch_places[~far], row_places[~far]] = True
         return close
 
-    def _beyond_all(self, targets: tuple[np.ndarray, np.ndarray], threshold: float) -> np.ndarray:
+    def _mark_far(self, targets: tuple[np.ndarray, np.ndarray], threshold: float) -> np.ndarray:
         far = np.ones(len(targets[0]), dtype=bool)
-        none = np.empty(0, dtype=np.int64)
-        bounds = self.hulls.bounds(none, columns=self.hulls.extreme, threshold=threshold, targets=targets)
+        no_rows = np.empty(0, dtype=np.int64)
+        bounds = self.hulls.bounds(no_rows, columns=self.hulls.extreme, threshold=threshold, targets=targets)
         open_ = np.flatnonzero(bounds.upper > threshold)
         far[bounds.upper <= threshold] = False
         far[open_] = self.hulls.beyond(
-            none,
+            no_rows,
             None,
             threshold,
             (targets[0][open_], targets[1][open_]),
@@ -605,7 +619,7 @@ class _ByWeight:
         return far
 
 
-def _grouped(loners: np.ndarray, labels: np.ndarray, distances: np.ndarray, eps: float, separation: float) -> Loners:
+def _group(loners: np.ndarray, labels: np.ndarray, distances: np.ndarray, eps: float, separation: float) -> Loners:
     groups = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)] if len(labels) else []
     best = np.array([members[np.argmax(distances[members])] for members in groups], dtype=np.int64)
     order = np.argsort(-distances[best], kind="stable")
@@ -614,37 +628,37 @@ def _grouped(loners: np.ndarray, labels: np.ndarray, distances: np.ndarray, eps:
     )
 
 
-def _fewest_groups(points: np.ndarray, status: np.ndarray, linked: float) -> int:
-    """Groups that there are at the least, where status is 1 for loners and 0 for rows that may be loners."""
+def _count_certain_groups(points: np.ndarray, status: np.ndarray, linked: float) -> int:
+    """Count the groups that certainly exist, where status is 1 for loners and 0 for rows that may be loners."""
     possible = np.flatnonzero(status >= 0)
-    labels = _within(points[possible], linked)
+    labels = _label_linked(points[possible], linked)
     return len(np.unique(labels[status[possible] > 0]))
 
 
-def _within(points: np.ndarray, radius: float) -> np.ndarray:
+def _label_linked(points: np.ndarray, radius: float) -> np.ndarray:
     """Connected components of the rows, linked where they are within l1 distance ``radius``, as labels."""
-    return np.unique(_components(points, *_along(points), radius), return_inverse=True)[1]
+    return np.unique(_link_components(points, *_sort_by_projection(points), radius), return_inverse=True)[1]
 
 
-def _first_of_copies(points: np.ndarray, radius: float) -> np.ndarray:
-    """Rows of which no earlier one that counts is within l1 distance ``radius``."""
-    return np.flatnonzero(_leaders(points, *_along(points), radius))
+def _list_first_copies(points: np.ndarray, radius: float) -> np.ndarray:
+    """Return rows of which no earlier one that counts is within l1 distance ``radius``."""
+    return np.flatnonzero(_mark_leaders(points, *_sort_by_projection(points), radius))
 
 
-def _along(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in the order of a projection that no l1 distance is less than, and the projection in that order."""
+def _sort_by_projection(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows in the order of a projection that no l1 distance is less than, and the projection in that order."""
     place = points @ np.random.default_rng(0).uniform(-1, 1, points.shape[1])
     order = np.argsort(place, kind="stable")
     return order, place[order]
 
 
-def _program(gaps: np.ndarray) -> tuple[float, np.ndarray]:
+def _solve_program(gaps: np.ndarray) -> tuple[float, np.ndarray]:
     """max over |g| <= 1 of min_k g . gap_k, and g."""
     m, d = gaps.shape
     cost = np.append(np.zeros(d), -1.0)
-    less = np.column_stack([-gaps, np.ones(m)])
+    constraints = np.column_stack([-gaps, np.ones(m)])
     bounds = [(-1.0, 1.0)] * d + [(None, None)]
-    result = optimize.linprog(cost, A_ub=less, b_ub=np.zeros(m), bounds=bounds, method="highs")
+    result = optimize.linprog(cost, A_ub=constraints, b_ub=np.zeros(m), bounds=bounds, method="highs")
     if result.status != 0:
         raise LatentiaError(f"A linear program of the vertex selection failed: {result.message}")
     return -float(result.fun), np.clip(result.x[:d], -1.0, 1.0)
@@ -652,15 +666,15 @@ def _program(gaps: np.ndarray) -> tuple[float, np.ndarray]:
 
 @njit(nogil=True, cache=True)
 def _dot(a, b):
-    """Four sums side by side: faster than one, and in an order that is always the same."""
+    """Return the inner product by four sums side by side, which are faster than one and have a fixed order."""
     s0 = s1 = s2 = s3 = 0.0
-    whole = len(a) - len(a) % 4
-    for i in range(0, whole, 4):
+    n_quads = len(a) - len(a) % 4
+    for i in range(0, n_quads, 4):
         s0 += a[i] * b[i]
         s1 += a[i + 1] * b[i + 1]
         s2 += a[i + 2] * b[i + 2]
         s3 += a[i + 3] * b[i + 3]
-    for i in range(whole, len(a)):
+    for i in range(n_quads, len(a)):
         s0 += a[i] * b[i]
     return (s0 + s1) + (s2 + s3)
 
@@ -668,28 +682,28 @@ def _dot(a, b):
 @njit(nogil=True, cache=True)
 def _l1(a, b):
     s0 = s1 = s2 = s3 = 0.0
-    whole = len(a) - len(a) % 4
-    for i in range(0, whole, 4):
+    n_quads = len(a) - len(a) % 4
+    for i in range(0, n_quads, 4):
         s0 += abs(a[i] - b[i])
         s1 += abs(a[i + 1] - b[i + 1])
         s2 += abs(a[i + 2] - b[i + 2])
         s3 += abs(a[i + 3] - b[i + 3])
-    for i in range(whole, len(a)):
+    for i in range(n_quads, len(a)):
         s0 += abs(a[i] - b[i])
     return (s0 + s1) + (s2 + s3)
 
 
 @njit(nogil=True, cache=True)
-def _l1_distances(some, points):
-    apart = np.empty((len(some), len(points)))
-    for i in range(len(some)):
+def _l1_distances(rows, points):
+    distances = np.empty((len(rows), len(points)))
+    for i in range(len(rows)):
         for j in range(len(points)):
-            apart[i, j] = _l1(some[i], points[j])
-    return apart
+            distances[i, j] = _l1(rows[i], points[j])
+    return distances
 
 
 @njit(nogil=True, cache=True)
-def _components(points, order, place, radius):
+def _link_components(points, order, place, radius):
     parent = np.arange(len(points))
     for a in range(len(points)):
         i = order[a]
@@ -697,15 +711,15 @@ def _components(points, order, place, radius):
             if place[b] - place[a] > radius:
                 break
             j = order[b]
-            top, other = i, j
+            top, second_top = i, j
             while parent[top] != top:
                 parent[top] = parent[parent[top]]
                 top = parent[top]
-            while parent[other] != other:
-                parent[other] = parent[parent[other]]
-                other = parent[other]
-            if top != other and _l1(points[i], points[j]) <= radius:
-                parent[max(top, other)] = min(top, other)
+            while parent[second_top] != second_top:
+                parent[second_top] = parent[parent[second_top]]
+                second_top = parent[second_top]
+            if top != second_top and _l1(points[i], points[j]) <= radius:
+                parent[max(top, second_top)] = min(top, second_top)
     for i in range(len(points)):
         top = i
         while parent[top] != top:
@@ -715,26 +729,28 @@ def _components(points, order, place, radius):
 
 
 @njit(nogil=True, cache=True)
-def _leaders(points, order, place, radius):
+def _mark_leaders(points, order, place, radius):
     n = len(points)
-    where, counts = np.empty(n, np.int64), np.zeros(n, np.bool_)
+    place_of, is_leader = np.empty(n, np.int64), np.zeros(n, np.bool_)
     for a in range(n):
-        where[order[a]] = a
+        place_of[order[a]] = a
     for i in range(n):
-        counts[i] = True
+        is_leader[i] = True
         for way in (-1, 1):
-            b = where[i] + way
-            while counts[i] and 0 <= b < n and abs(place[b] - place[where[i]]) <= radius:
+            b = place_of[i] + way
+            while is_leader[i] and 0 <= b < n and abs(place[b] - place[place_of[i]]) <= radius:
                 j = order[b]
-                if counts[j] and j < i and _l1(points[i], points[j]) <= radius:
-                    counts[i] = False
+                if is_leader[j] and j < i and _l1(points[i], points[j]) <= radius:
+                    is_leader[i] = False
                 b += way
-    return counts
+    return is_leader
 
 
 @njit(nogil=True, cache=True)
-def _bounds(own, targets, usable, support, weights, threshold, enough, lower, upper, squared, reach, residual):
-    d, n_columns = targets.shape[1], len(own)
+def _compute_bounds(
+    hull_points, targets, usable, support, weights, threshold, gap_limit, lower, upper, squared, reach, residual
+):
+    d, n_columns = targets.shape[1], len(hull_points)
     normal = np.empty(d)
     for i in range(len(targets)):
         for a in range(d):
@@ -750,8 +766,8 @@ def _bounds(own, targets, usable, support, weights, threshold, enough, lower, up
             if j < 0:
                 break
             for a in range(d):
-                residual[i, a] -= weights[i, p] * own[j, a]
-            near = min(near, _l1(targets[i], own[j]))
+                residual[i, a] -= weights[i, p] * hull_points[j, a]
+            near = min(near, _l1(targets[i], hull_points[j]))
         total, largest, length = 0.0, 0.0, 0.0
         for a in range(d):
             total += abs(residual[i, a])
@@ -761,20 +777,20 @@ def _bounds(own, targets, usable, support, weights, threshold, enough, lower, up
         # The residual, with its entries cut at some height, is the normal of a plane that separates.
         height = largest
         for _ in range(5):
-            if total <= threshold or lower[i] > enough or not height > 0.0:
+            if total <= threshold or lower[i] > gap_limit or not height > 0.0:
                 break
             for a in range(d):
                 normal[a] = min(max(residual[i, a] / height, -1.0), 1.0)
-            most = -np.inf
+            reached = -np.inf
             for j in range(n_columns):
                 if usable[i, j]:
-                    most = max(most, _dot(normal, own[j]))
-            lower[i] = max(lower[i], _dot(normal, targets[i]) - most)
+                    reached = max(reached, _dot(normal, hull_points[j]))
+            lower[i] = max(lower[i], _dot(normal, targets[i]) - reached)
             height = 0.5 * min(height, 4.0 * np.sqrt(length / d))
 
 
-def _sharpened(
-    own: np.ndarray,
+def _sharpen(
+    hull_points: np.ndarray,
     target: np.ndarray,
     usable: np.ndarray,
     threshold: float,
@@ -783,33 +799,33 @@ def _sharpened(
     lower: float,
     upper: float,
 ) -> tuple[float, float]:
-    """Better bounds of an l1 distance, by projections in which entry a of the residual has weight 1 / max(|residual_a|, h).
+    """Sharpen bounds of an l1 distance by projections in which entry a of the residual has weight 1 / max(|residual_a|, h).
 
     As the height h falls, they tend to the nearest point in l1, and the weighted residual, whose entries are at most one, to
-    the normal of the best plane. Rows enter those chosen as that plane asks for them.
+    the normal of the best plane. The rows that are farthest beyond that plane enter.
     """
-    free = usable.copy()
-    free[chosen] = False
+    is_free = usable.copy()
+    is_free[chosen] = False
     start, height = np.zeros(len(chosen)), np.abs(residual).max()
     for _ in range(_ROUNDS):
         height *= 0.5
         root = np.sqrt(height / np.maximum(np.abs(residual), height))
-        scaled = root[:, None] * (own[chosen] - target).T
+        scaled = root[:, None] * (hull_points[chosen] - target).T
         lift = np.sqrt((scaled**2).sum() / len(chosen))
         if not lift > 0.0:
             break
         columns = np.vstack([scaled, np.full(len(chosen), lift)])
         origin = np.append(np.zeros(len(target)), lift)[None]
-        start = improved_weights(columns, np.linalg.norm(columns, axis=0), origin, start[None], affine=True)[0]
-        residual = target - start @ own[chosen]
+        start = improve_weights(columns, np.linalg.norm(columns, axis=0), origin, start[None], affine=True)[0]
+        residual = target - start @ hull_points[chosen]
         normal = np.clip(residual * root**2 / height, -1.0, 1.0)
-        ahead = own @ normal
+        ahead = hull_points @ normal
         upper = min(upper, float(np.abs(residual).sum()))
         lower = max(lower, float(normal @ target - ahead[usable].max()))
         if upper <= threshold or lower > threshold:
             break
-        others = np.flatnonzero(free)
-        entering = others[np.argsort(-ahead[others], kind="stable")[:_ENTERING]]
-        free[entering] = False
+        remaining = np.flatnonzero(is_free)
+        entering = remaining[np.argsort(-ahead[remaining], kind="stable")[:_ROWS_ENTERING]]
+        is_free[entering] = False
         chosen, start = np.append(chosen, entering), np.append(start, np.zeros(len(entering)))
     return lower, upper

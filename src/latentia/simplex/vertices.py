@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_VANISHED = 1e-10
+_NEGLIGIBLE = 1e-10
 
 
 def farthest_vertices(
@@ -38,16 +38,16 @@ def farthest_vertices(
     distances : ndarray of shape (n_found,)
         Distance of each from the span of those before it.
     """
-    chosen = np.ascontiguousarray(points if candidates is None else points[candidates], dtype=np.float64)
-    known = np.empty((0, chosen.shape[1])) if start is None else np.asarray(start, dtype=np.float64)
-    basis = np.linalg.qr(known.T)[0].T if len(known) else known
-    room = max(0, min(n_vertices, chosen.shape[1] - len(basis), len(chosen)))
-    space = np.empty((len(basis) + room + 1, chosen.shape[1]))
+    searched = np.ascontiguousarray(points if candidates is None else points[candidates], dtype=np.float64)
+    given_vertices = np.empty((0, searched.shape[1])) if start is None else np.asarray(start, dtype=np.float64)
+    basis = np.linalg.qr(given_vertices.T)[0].T if len(given_vertices) else given_vertices
+    max_count = max(0, min(n_vertices, searched.shape[1] - len(basis), len(searched)))
+    space = np.empty((len(basis) + max_count + 1, searched.shape[1]))
     space[: len(basis)] = basis
-    found, distances = np.empty(room, np.int64), np.empty(room)
-    size = _farthest(chosen, space, len(basis), _VANISHED, found, distances)
-    found, distances = found[:size], distances[:size]
-    return found if candidates is None else np.asarray(candidates)[found], distances
+    vertices, distances = np.empty(max_count, np.int64), np.empty(max_count)
+    size = _take_farthest(searched, space, len(basis), _NEGLIGIBLE, vertices, distances)
+    vertices, distances = vertices[:size], distances[:size]
+    return vertices if candidates is None else np.asarray(candidates)[vertices], distances
 
 
 def clean_up_vertices(points: np.ndarray, vertices: np.ndarray, *, candidates: np.ndarray | None = None) -> np.ndarray:
@@ -67,15 +67,15 @@ def clean_up_vertices(points: np.ndarray, vertices: np.ndarray, *, candidates: n
     chosen, squared = points[candidates], np.einsum("ij,ij->i", points[candidates], points[candidates])
     cleaned = np.array(vertices)
     for k in range(len(cleaned)):
-        others = np.linalg.qr(points[np.delete(cleaned, k)].T)[0]
-        inside = chosen @ others
-        cleaned[k] = candidates[np.argmax(squared - np.einsum("ij,ij->i", inside, inside))]
+        basis = np.linalg.qr(points[np.delete(cleaned, k)].T)[0]
+        projections = chosen @ basis
+        cleaned[k] = candidates[np.argmax(squared - np.einsum("ij,ij->i", projections, projections))]
     return cleaned
 
 
 @njit(nogil=True, cache=True)
-def _farthest(points, basis, size, vanished, found, distances):
-    """How many vertices are found, of at most ``len(found)``. The first ``size`` rows of ``basis`` are known."""
+def _take_farthest(points, basis, size, negligible, vertices, distances):
+    """Take at most ``len(vertices)`` vertices and return how many there are. The first ``size`` rows of ``basis`` are given."""
     n, d = points.shape
     squared, level = np.empty(n), np.zeros(n, np.int64)
     largest = 0.0
@@ -83,7 +83,7 @@ def _farthest(points, basis, size, vanished, found, distances):
         squared[i] = np.dot(points[i], points[i])
         largest = max(largest, squared[i])
     last = -1
-    for k in range(len(found)):
+    for k in range(len(vertices)):
         # The runner-up of the last round is usually near the front: starting from it saves updates.
         best, at, second, second_at = -1.0, -1, -1.0, -1
         for turn in range(-1, n):
@@ -108,12 +108,12 @@ def _farthest(points, basis, size, vanished, found, distances):
                 for a in range(d):
                     residual[a] -= along * basis[b, a]
         length = np.sqrt(np.dot(residual, residual))
-        if length * length <= vanished**2 * largest:
+        if length * length <= negligible**2 * largest:
             return k
         for a in range(d):
             residual[a] /= length
         size += 1
-        found[k], distances[k] = at, length
+        vertices[k], distances[k] = at, length
         squared[at] = -1.0
         last = second_at
-    return len(found)
+    return len(vertices)

@@ -2,11 +2,8 @@
 
 from .cp import als
 from .decompose import Decomposition, decompose, decompose_operator
-from .joint import joint
-from .operators import SymmetricFour, SymmetricThree, multilinear, pair_products, symmetrised, tensor_norm
+from .operators import SymmetricFour, SymmetricThree, multilinear, pair_products, symmetrise_modes, tensor_norm
 from .polar import polar
-from .power import power
-from .robust import robust
 from .whitened import MomentNoise, WhitenedDecomposition, apply_to_modes, decompose_whitened
 
 __all__ = [
@@ -20,12 +17,9 @@ __all__ = [
     "decompose",
     "decompose_operator",
     "decompose_whitened",
-    "joint",
     "multilinear",
     "pair_products",
     "polar",
-    "power",
-    "robust",
-    "symmetrised",
+    "symmetrise_modes",
     "tensor_norm",
 ]

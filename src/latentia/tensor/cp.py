@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .operators import unit_rows
+from ..linalg import unit_rows
 
 Factors = list[np.ndarray]
 
@@ -81,7 +81,7 @@ def _alternate(core: np.ndarray, factors: Factors, max_iter: int, tol: float) ->
             images = pairs @ unfoldings[mode].T
             solved = np.linalg.lstsq(gram, images, rcond=None)[0]
             factors[mode] = unit_rows(solved)
-        # |T - S|^2 = |T|^2 - 2 <T, S> + |S|^2 from what the last mode has at hand.
+        # |T - S|^2 = |T|^2 - 2 <T, S> + |S|^2 from the products of the last mode.
         fitted = float(np.sum((solved @ solved.T) * gram)) - 2 * float(np.sum(solved * images))
         old, residual = residual, float(np.sqrt(max(norm**2 + fitted, 0.0))) / norm
         if old - residual <= tol:
@@ -104,7 +104,7 @@ def _pencil(core: np.ndarray, n_components: int, rng: np.random.Generator) -> li
 
 
 def _leading_space(tensor: np.ndarray, mode: int, n_components: int) -> np.ndarray:
-    """Orthonormal basis, shape (d, k), of the leading singular space of an unfolding, k = min(d, n_components)."""
+    """Return an orthonormal basis, shape (d, k), of the leading singular space of an unfolding, k = min(d, n_components)."""
     flat = np.moveaxis(tensor, mode, 0).reshape(tensor.shape[mode], -1)
     if len(flat) <= n_components:
         return np.eye(len(flat))

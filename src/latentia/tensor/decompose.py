@@ -1,4 +1,4 @@
-"""One entrance to the decompositions: checks, a method, and what can be said of its answer."""
+"""Common entrance of the decompositions: checks, a method, and diagnostics of its answer."""
 
 from __future__ import annotations
 
@@ -10,23 +10,12 @@ from sklearn.utils import Bunch
 from .._parameters import seed_of
 from ..exceptions import LatentiaError
 from .cp import als
-from .joint import joint
-from .operators import SymmetricTensor, operator, stable
+from .operators import SymmetricTensor, are_stable, make_operator
 from .polar import ascent
-from .power import power
-from .robust import robust
 
-Method = Literal["polar", "power", "adaptive", "robust", "joint", "als"]
-_SYMMETRIC = ("polar", "power", "adaptive", "joint")
-_METHODS = (*_SYMMETRIC, "robust", "als")
-_OPTIONS = {
-    "polar": ("n_init", "max_iter", "tol", "starts"),
-    "power": ("n_init", "n_iter", "starts"),
-    "adaptive": ("n_init", "n_iter", "starts", "threshold"),
-    "joint": ("max_iter", "tol"),
-    "robust": ("n_polish",),
-    "als": ("n_init", "max_iter", "tol", "starts"),
-}
+Method = Literal["polar", "als"]
+_METHODS = ("polar", "als")
+_OPTIONS = ("n_init", "max_iter", "tol", "starts")
 
 
 class Decomposition(NamedTuple):
@@ -39,11 +28,11 @@ class Decomposition(NamedTuple):
     vectors : ndarray of shape (K, d), or three of them, (K, d_i), for an asymmetric tensor
         Unit rows.
     info : Bunch
-        ``method``; ``iterations`` (draws, for "robust") and ``converged``; ``residual``, |T - sum| / |T| in Frobenius
+        ``method``; ``iterations`` and ``converged``; ``residual``, |T - sum| / |T| in Frobenius
         norm; ``orthogonality_defect``, the spectral norm of V V^T - I (the largest of the modes); ``stable``, shape
-        (K,): whether power iterations started near the vector return to it, that is whether (order - 1) |T(I, I, v,
-        ...)| restricted to the complement of v is below its weight. Vectors without that are no components that the
-        power method could find, and mostly noise.
+        (K,): whether power iterations that start near the vector return to it, that is whether (order - 1) |T(I, I, v,
+        ...)| restricted to the complement of v is below its weight. Other vectors are mostly noise, and the power method
+        would not find them.
     """
 
     weights: np.ndarray
@@ -59,28 +48,19 @@ def decompose(
     Parameters
     ----------
     T : array of shape (d, d, d), (d, d, d, d) or (d_1, d_2, d_3)
-        Symmetric for all methods but "robust" and "als"; four modes for "polar" and "joint" only.
+        Symmetric for "polar"; four modes for "polar" only.
     n_components : int, optional
         K, by default the smallest dimension. With K < d a symmetric tensor is first projected to the leading
-        K-dimensional space of its unfolding. All methods but "als" need K <= d.
+        K-dimensional space of its unfolding; "polar" needs K <= d.
     random_state : int, RandomState or Generator
         Seed of the starts; the same seed gives the same bits.
-    method : {"polar", "power", "adaptive", "joint", "robust", "als"}
+    method : {"polar", "als"}
         "polar"
             All components of a nearly orthogonal symmetric tensor at once; fastest and most accurate. [1]_
-        "power"
-            Robust tensor power method with deflation, Algorithms 7.1 and 7.2 of the thesis; Theorem 7.9 bounds its
-            error.
-        "adaptive"
-            Algorithm 7.3: deflates only what threatens the iteration; meant for good initialisers in ``starts``.
-        "joint"
-            Jacobi rotations that diagonalise all slices; deterministic.
-        "robust"
-            Algorithm 2 of the noisy-or paper: three modes with different orthonormal families, systematic error.
         "als"
-            Alternating least squares: components need not be orthogonal; ``starts`` refines a given answer.
+            Alternating least squares: components need not be orthogonal, and modes may differ. ``starts`` refines an answer.
     **options
-        Of the method: see `latentia.tensor.polar` and so on.
+        ``n_init``, ``max_iter``, ``tol`` and ``starts``: see `latentia.tensor.polar` and `latentia.tensor.als`.
 
     Returns
     -------
@@ -102,59 +82,72 @@ def decompose(
     >>> weights.round(6)
     array([4., 3., 2., 1.])
     """
-    tensor = _checked(T, n_components, method)
+    tensor = _check_tensor(T, n_components, method)
     rng = _generator(random_state)
     symmetric = _is_symmetric(tensor)
-    if method in _SYMMETRIC and not symmetric:
-        other = ", or use 'robust' or 'als'" if tensor.ndim == 3 else ""
+    if method == "polar" and not symmetric:
+        alternative = ", or use 'als'" if tensor.ndim == 3 else ""
         raise LatentiaError(
-            "T is not symmetric, and this needs it. Average T over the orders of its modes if it is an estimate of a "
-            f"symmetric tensor{other}.",
+            "expected a symmetric T. Average T over the orders of its modes if it is an estimate of a "
+            f"symmetric tensor{alternative}.",
             parameter="method",
             value=method,
         )
     k = min(tensor.shape) if n_components is None else int(n_components)
     _check_options(method, options, k, tensor.shape[0] if symmetric else None)
-    if method in _SYMMETRIC:
-        return decompose_operator(operator(tensor), k, rng, method, **options)
-    triple, n_iter, converged = (robust if method == "robust" else als)(tensor, k, rng, **options)
-    return _asymmetric(tensor, method, triple, n_iter, converged, symmetric)
+    if method == "polar":
+        return decompose_operator(make_operator(tensor), k, rng, **options)
+    return _describe_asymmetric(tensor, *als(tensor, k, rng, **options), symmetric)
 
 
 def decompose_operator(
-    tensor: SymmetricTensor, n_components: int, random_state: Any = 0, method: str = "polar", **options: Any
+    tensor: SymmetricTensor, n_components: int, random_state: Any = 0, **options: Any
 ) -> Decomposition:
-    """`decompose` for a symmetric tensor in packed form (`SymmetricThree`, `SymmetricFour`)."""
+    """Decompose a symmetric tensor in packed form (`SymmetricThree`, `SymmetricFour`) by "polar"."""
     rng = _generator(random_state)
-    if method not in _SYMMETRIC:
-        raise _no_method(method, _SYMMETRIC)
     if n_components > tensor.dim:
-        raise _too_many(n_components, tensor.dim, f"there are {tensor.dim} dimensions")
+        raise _too_many_error(n_components, tensor.dim, f"there are {tensor.dim} dimensions")
     values, basis = np.linalg.eigh(tensor.unfolding_gram())
     _check_rank(values[::-1], n_components)
     small, lift = tensor, None
     if n_components < tensor.dim:
         lift = basis[:, ::-1][:, :n_components]
         small = tensor.project(lift)
-    weights = attracts = None
-    if method == "joint":
-        vectors, n_iter, converged = joint(small, n_components, **options)
-    elif method == "polar":
-        vectors, n_iter, converged, weights, attracts = ascent(small, n_components, rng, **_projected(options, lift))
-    else:
-        options = {"adaptive": method == "adaptive"} | _projected(options, lift)
-        vectors, n_iter, converged = power(small, n_components, rng, **options)
-    vectors = vectors if lift is None else vectors @ lift.T
-    if weights is None or lift is not None or not converged:
+    vectors, n_iter, converged, weights, attracts = ascent(small, n_components, rng, **_project_starts(options, lift))
+    if lift is not None:
+        return describe_components(tensor, vectors @ lift.T, "polar", n_iter, converged)
+    return describe_components(tensor, vectors, "polar", n_iter, converged, weights if converged else None, attracts)
+
+
+def describe_components(
+    tensor: SymmetricTensor,
+    vectors: np.ndarray,
+    method: str,
+    n_iter: int,
+    converged: bool,
+    weights: np.ndarray | None = None,
+    attracts: np.ndarray | None = None,
+) -> Decomposition:
+    """Sort the components of a symmetric tensor by weight, fix their signs, and describe how well they fit it.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (K, d)
+    weights : ndarray of shape (K,), optional
+        T(v_k, ..., v_k).
+    attracts : ndarray of bool, shape (K,), optional
+        Whether the vectors are stable.
+    """
+    if weights is None:
         weights = np.einsum("ki,ki->k", tensor.contract(vectors), vectors)
     if tensor.order % 2:
         vectors = vectors * np.where(weights < 0, -1.0, 1.0)[:, None]
         weights = np.abs(weights)
     order = np.argsort(-np.abs(weights), kind="stable")
     weights, vectors = weights[order], vectors[order]
-    attracts = attracts[order] if attracts is not None and lift is None else stable(tensor, weights, vectors)
+    attracts = are_stable(tensor, weights, vectors) if attracts is None else attracts[order]
     overlap = vectors @ vectors.T
-    norm = tensor.squared_norm()
+    norm = tensor.norm_squared()
     rest = norm - 2 * weights @ weights + weights @ overlap**tensor.order @ weights
     info = Bunch(
         method=method,
@@ -167,10 +160,10 @@ def decompose_operator(
     return Decomposition(weights, vectors, info)
 
 
-def _asymmetric(
-    tensor: np.ndarray, method: str, triple: tuple[np.ndarray, ...], n_iter: int, converged: bool, symmetric: bool
+def _describe_asymmetric(
+    tensor: np.ndarray, triple: tuple[np.ndarray, ...], n_iter: int, converged: bool, symmetric: bool
 ) -> Decomposition:
-    """The answer of a method for three different modes; one set of vectors if the tensor is symmetric."""
+    """Describe components with three different modes; merge the modes if the tensor is symmetric."""
     if symmetric:
         mean = triple[0] + sum(np.sign(np.einsum("ki,ki->k", triple[0], m))[:, None] * m for m in triple[1:])
         mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), np.finfo(float).tiny)
@@ -178,7 +171,7 @@ def _asymmetric(
     gram = np.prod([mode @ mode.T for mode in triple], axis=0)
     images = np.einsum("abc,ka,kb->kc", tensor, triple[0], triple[1], optimize=True)
     values = np.einsum("kc,kc->k", images, triple[2])
-    weights = values if method == "robust" else np.linalg.lstsq(gram, values, rcond=None)[0]
+    weights = np.linalg.lstsq(gram, values, rcond=None)[0]
     sign = np.where(weights < 0, -1.0, 1.0)
     triple = tuple(mode * sign[:, None] for mode in triple) if symmetric else (*triple[:2], triple[2] * sign[:, None])
     weights = weights * sign
@@ -187,51 +180,56 @@ def _asymmetric(
     fitted = np.einsum("k,ka,kb,kc->abc", weights, *triple, optimize=True)
     defect = max(float(np.linalg.norm(mode @ mode.T - np.eye(len(weights)), 2)) for mode in triple)
     info = Bunch(
-        method=method,
+        method="als",
         iterations=n_iter,
         converged=converged,
         residual=float(np.linalg.norm(tensor - fitted) / np.linalg.norm(tensor)),
         orthogonality_defect=defect,
-        stable=_stable_triples(tensor, weights, triple),
+        stable=_find_stable_triples(tensor, weights, triple),
     )
     return Decomposition(weights, triple[0] if symmetric else triple, info)
 
 
-def _stable_triples(tensor: np.ndarray, weights: np.ndarray, triple: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The same for three modes: twice the second singular value of T(I, I, w) is below the weight."""
-    stable = np.empty(len(weights), bool)
+def _find_stable_triples(tensor: np.ndarray, weights: np.ndarray, triple: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return which components of three modes are stable: twice the second singular value of T(I, I, w) is below the weight."""
+    is_stable = np.empty(len(weights), bool)
     for k, weight in enumerate(weights):
         u, v, w = (mode[k] for mode in triple)
         matrix = np.tensordot(tensor, w, axes=(2, 0))
         matrix = matrix - np.outer(u, u @ matrix)
         matrix -= np.outer(matrix @ v, v)
-        stable[k] = 2 * np.linalg.norm(matrix, 2) < weight
-    return stable
+        is_stable[k] = 2 * np.linalg.norm(matrix, 2) < weight
+    return is_stable
 
 
-def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
+def _check_tensor(T: Any, n_components: int | None, method: str) -> np.ndarray:
     if method not in _METHODS:
-        raise _no_method(method, _METHODS)
+        names = " or ".join(map(repr, _METHODS))
+        raise LatentiaError(
+            f"use one of {names}. The printed algorithms are functions of latentia.papers.tensors.",
+            parameter="method",
+            value=method,
+        )
     try:
         tensor = np.asarray(T)
-    except ValueError as error:  # parts of different lengths
+    except ValueError as error:  # nested lists of different lengths
         raise LatentiaError(f"T is no array of numbers: {error}") from error
     if tensor.dtype.kind not in "fiub" or tensor.ndim not in (3, 4) or not tensor.size:
         raise LatentiaError(
-            f"T has shape {tensor.shape} and type {tensor.dtype}: real numbers in three or four modes are needed."
+            f"Expected real numbers in three or four modes; T has shape {tensor.shape} and type {tensor.dtype}."
         )
-    if tensor.ndim == 4 and method not in ("polar", "joint"):
+    if tensor.ndim == 4 and method != "polar":
         raise LatentiaError(
-            f"this takes three modes, and T has shape {tensor.shape}: use 'polar' or 'joint'.",
+            f"this takes three modes, and T has shape {tensor.shape}: use 'polar'.",
             parameter="method",
             value=method,
         )
     tensor = tensor.astype(np.float32 if tensor.dtype == np.float32 else np.float64, copy=False)
-    least, most = tensor.min(), tensor.max()  # NaN if there is one
-    if not (np.isfinite(least) and np.isfinite(most)):
+    smallest, largest = tensor.min(), tensor.max()  # NaN if there is one
+    if not (np.isfinite(smallest) and np.isfinite(largest)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(tensor))[0])
         raise LatentiaError(f"T has {tensor[where]} at {where}: all entries must be finite.")
-    size = float(max(most, -least))
+    size = float(max(largest, -smallest))
     if not size:
         raise LatentiaError("T is zero: there is nothing to decompose.")
     if not 1e-90 < size < 1e90:
@@ -240,69 +238,68 @@ def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
         )
     if n_components is not None:
         if not isinstance(n_components, (int, np.integer)) or isinstance(n_components, bool) or n_components < 1:
-            raise LatentiaError("a whole number of at least 1 is needed.", parameter="n_components", value=n_components)
+            raise LatentiaError("expected a whole number of at least 1.", parameter="n_components", value=n_components)
         if n_components > min(tensor.shape) and method != "als":
             shape = f"T has shape {tensor.shape} and {method!r} finds orthogonal components; 'als' finds others"
-            raise _too_many(n_components, min(tensor.shape), shape)
+            raise _too_many_error(n_components, min(tensor.shape), shape)
     return tensor
 
 
-def _no_method(method: Any, methods: tuple[str, ...]) -> LatentiaError:
-    return LatentiaError(f"use one of {', '.join(map(repr, methods))}.", parameter="method", value=method)
-
-
-def _too_many(n_components: int, most: int, reason: str) -> LatentiaError:
+def _too_many_error(n_components: int, max_components: int, reason: str) -> LatentiaError:
     return LatentiaError(
-        f"this tensor supports at most {most}: {reason}.", at_most=most, parameter="n_components", value=n_components
+        f"this tensor supports at most {max_components}: {reason}.",
+        at_most=max_components,
+        parameter="n_components",
+        value=n_components,
     )
 
 
 def _check_rank(values: np.ndarray, n_components: int) -> None:
-    """Squared singular values of the unfolding, descending, must carry n components."""
+    """Raise unless the squared singular values of the unfolding, descending, support n components."""
     rank = int((values > len(values) * np.finfo(float).eps * values[0]).sum())
     if rank < n_components:
         zero = f"{np.sqrt(max(values[rank], 0)):.2g} beside {np.sqrt(values[0]):.2g}"
-        raise _too_many(n_components, rank, f"singular value {rank + 1} of its unfolding is zero ({zero})")
+        raise _too_many_error(n_components, rank, f"singular value {rank + 1} of its unfolding is zero ({zero})")
 
 
 def _check_options(method: str, options: dict[str, Any], n_components: int, dim: int | None) -> None:
-    """Raise for options that the method does not have, and for values that make no sense."""
-    unknown = sorted(set(options) - set(_OPTIONS[method]))
+    """Raise for unknown options and for invalid values."""
+    unknown = sorted(set(options) - set(_OPTIONS))
     if unknown:
-        has = f"there is no option {unknown[0]!r}; there are {', '.join(_OPTIONS[method])}."
+        has = f"there is no option {unknown[0]!r}; there are {', '.join(_OPTIONS)}."
         raise LatentiaError(has, parameter="method", value=method)
-    for name in ("n_init", "n_iter", "max_iter"):
+    for name in ("n_init", "max_iter"):
         value = options.get(name, 1)
         if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
-            raise LatentiaError("a whole number of at least 1 is needed.", parameter=name, value=value)
+            raise LatentiaError("expected a whole number of at least 1.", parameter=name, value=value)
     starts = options.get("starts")
     if starts is None or dim is None:
         return
     if method == "als" and np.ndim(starts) == 2:
         starts = options["starts"] = [starts] * 3
-    least = n_components if method in ("polar", "als") else 1
-    for one in starts if method == "als" else [starts]:
-        if np.ndim(one) != 2 or np.shape(one)[1] != dim or np.shape(one)[0] < least:
-            shape = f"({n_components}, {dim})" if least > 1 else f"(any number, {dim})"
-            raise LatentiaError(f"starts has shape {np.shape(one)}: {shape} is needed.")
+    for factor in starts if method == "als" else [starts]:
+        if np.ndim(factor) != 2 or np.shape(factor)[1] != dim or np.shape(factor)[0] < n_components:
+            raise LatentiaError(f"Expected starts of shape ({n_components}, {dim}), found {np.shape(factor)}.")
 
 
 def _is_symmetric(tensor: np.ndarray) -> bool:
     if len(set(tensor.shape)) > 1:
         return False
     bound = max(tensor.max(), -tensor.min()) * (1e-4 if tensor.dtype == np.float32 else 1e-8)
-    return _swaps(tensor, bound)
+    return _swaps_modes(tensor, bound)
 
 
-def _swaps(tensor: np.ndarray, bound: float) -> bool:
-    """Whether neighbouring modes may be swapped; slice by slice, which stays in the cache."""
+def _swaps_modes(tensor: np.ndarray, bound: float) -> bool:
+    """Return True if neighbouring modes may be swapped; slice by slice, which stays in the cache."""
     if tensor.ndim == 2:
         return bool(np.abs(tensor - tensor.T).max() <= bound)
-    return all(np.abs(part - tensor[:, i]).max() <= bound and _swaps(part, bound) for i, part in enumerate(tensor))
+    return all(
+        np.abs(part - tensor[:, i]).max() <= bound and _swaps_modes(part, bound) for i, part in enumerate(tensor)
+    )
 
 
-def _projected(options: dict[str, Any], lift: np.ndarray | None) -> dict[str, Any]:
-    """The options with ``starts`` in the coordinates of the projected tensor."""
+def _project_starts(options: dict[str, Any], lift: np.ndarray | None) -> dict[str, Any]:
+    """Return the options with ``starts`` in the coordinates of the projected tensor."""
     if options.get("starts") is None or lift is None:
         return options
     return options | {"starts": np.asarray(options["starts"]) @ lift}

@@ -1,4 +1,4 @@
-"""Symmetric tensors as operators: what the decompositions need of T, in packed form.
+"""Symmetric tensors as operators, in packed form.
 
 A symmetric d x d x d tensor is kept as a d x P matrix, P = d (d + 1) / 2, one column a pair i <= j of its last two modes;
 a symmetric tensor with four modes as a P x P matrix. Pairs i < j carry the factor sqrt(2) on both sides, so that
@@ -34,20 +34,20 @@ class SymmetricTensor(Protocol):
     def matrices(self, vectors: np.ndarray) -> np.ndarray:
         """T(I, I, v, ..., v) for every row v, shape (m, d, d)."""
 
-    def squared_norm(self) -> float:
+    def norm_squared(self) -> float:
         """Sum of the squares of all entries."""
 
-    def in_single_precision(self) -> SymmetricTensor:
-        """The same tensor in float32, for iterations far from their end."""
+    def to_single_precision(self) -> SymmetricTensor:
+        """Return the same tensor in float32, for iterations far from their end."""
 
     def unfolding_gram(self) -> np.ndarray:
         """Gram matrix of the rows of the d x d^(order - 1) unfolding, shape (d, d)."""
 
     def largest_beside(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        """Bounds of the norms of T(I, I, v, ...) on the complements of unit vectors v, cheap to have; infinite without."""
+        """Return cheap bounds of the norms of T(I, I, v, ...) on the complements of unit vectors v; infinite without."""
 
     def project(self, basis: np.ndarray) -> SymmetricTensor:
-        """The tensor T(B, ..., B) for orthonormal columns B, shape (d, k)."""
+        """Return the tensor T(B, ..., B) for orthonormal columns B, shape (d, k)."""
 
 
 def pair_products(rows: np.ndarray, first: int = 0, last: int | None = None) -> np.ndarray:
@@ -63,7 +63,7 @@ def pair_products(rows: np.ndarray, first: int = 0, last: int | None = None) -> 
 
 
 def _stretches(dim: int) -> Iterator[tuple[int, int, int]]:
-    """Every i with the places of the pairs (i, i), ..., (i, d - 1)."""
+    """Yield every i with the places of the pairs (i, i), ..., (i, d - 1)."""
     first = 0
     for i in range(dim):
         yield i, first, first + dim - i
@@ -101,13 +101,13 @@ class SymmetricThree:
         self._gram: np.ndarray | None = None
 
     @classmethod
-    def of_packed(cls, packed: np.ndarray) -> SymmetricThree:
-        """For `contract` alone: the tensor whose entries (i, (j, k)), j <= k, are given in float32; the array is taken over."""
-        found = cls.__new__(cls)
-        found.dim, found.dtype, found._packed, found._single = len(packed), packed.dtype, packed, found
-        for _, first, last in _stretches(found.dim):
+    def from_packed(cls, packed: np.ndarray) -> SymmetricThree:
+        """Return a tensor for `contract` alone from entries (i, (j, k)), j <= k, in float32; the array is changed in place."""
+        tensor = cls.__new__(cls)
+        tensor.dim, tensor.dtype, tensor._packed, tensor._single = len(packed), packed.dtype, packed, tensor
+        for _, first, last in _stretches(tensor.dim):
             packed[:, first + 1 : last] *= np.asarray(_ROOT, packed.dtype)
-        return found
+        return tensor
 
     def contract(self, vectors: np.ndarray) -> np.ndarray:
         # The products of some hundred pairs stay in the cache, and every entry of T is read once.
@@ -126,17 +126,17 @@ class SymmetricThree:
 
     def matrices(self, vectors: np.ndarray) -> np.ndarray:
         packed = vectors @ self._packed
-        found = np.empty((len(vectors), self.dim, self.dim), packed.dtype)
+        full = np.empty((len(vectors), self.dim, self.dim), packed.dtype)
         for i, first, last in _stretches(self.dim):
-            np.multiply(packed[:, first:last], 1 / np.asarray(_ROOT, packed.dtype), out=found[:, i, i:])
-            found[:, i, i] = packed[:, first]
-            found[:, i + 1 :, i] = found[:, i, i + 1 :]
-        return found
+            np.multiply(packed[:, first:last], 1 / np.asarray(_ROOT, packed.dtype), out=full[:, i, i:])
+            full[:, i, i] = packed[:, first]
+            full[:, i + 1 :, i] = full[:, i, i + 1 :]
+        return full
 
-    def squared_norm(self) -> float:
+    def norm_squared(self) -> float:
         return float(np.vdot(self._packed, self._packed))
 
-    def in_single_precision(self) -> SymmetricThree:
+    def to_single_precision(self) -> SymmetricThree:
         if self._single is None:
             self._single = SymmetricThree(self.full.astype(np.float32))
         return self._single
@@ -152,7 +152,7 @@ class SymmetricThree:
         return np.asarray(np.sqrt(np.maximum(squares - weights**2, 0)))
 
     def project(self, basis: np.ndarray) -> SymmetricThree:
-        return SymmetricThree(symmetrised(multilinear(self.full, basis, basis, basis)))
+        return SymmetricThree(symmetrise_modes(multilinear(self.full, basis, basis, basis)))
 
 
 class SymmetricFour:
@@ -180,7 +180,7 @@ class SymmetricFour:
         self.where[i, j] = self.where[j, i] = np.arange(len(i))
 
     @classmethod
-    def of(cls, tensor: np.ndarray) -> SymmetricFour:
+    def from_tensor(cls, tensor: np.ndarray) -> SymmetricFour:
         """Pack a full tensor, shape (d, d, d, d)."""
         i, j = np.triu_indices(len(tensor))
         return cls(tensor[i, j][:, i, j], len(tensor))
@@ -192,10 +192,10 @@ class SymmetricFour:
         packed = (pair_products(vectors) * self._twice) @ self.packed
         return packed[:, self.where]
 
-    def squared_norm(self) -> float:
+    def norm_squared(self) -> float:
         return float(self._twice @ self.packed**2 @ self._twice)
 
-    def in_single_precision(self) -> SymmetricFour:
+    def to_single_precision(self) -> SymmetricFour:
         return SymmetricFour(self.packed.astype(np.float32), self.dim)
 
     def unfolding_gram(self) -> np.ndarray:
@@ -207,16 +207,8 @@ class SymmetricFour:
     def largest_beside(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
         return np.full(len(weights), np.inf)
 
-    def eigenmatrices(self, n_components: int) -> np.ndarray:
-        """The n leading eigenmatrices of the d^2 x d^2 unfolding, times |eigenvalue|^(1/2), shape (n, d, d)."""
-        root = np.sqrt(self._twice)
-        values, vectors = np.linalg.eigh(root[:, None] * self.packed * root)
-        top = np.argsort(-np.abs(values))[:n_components]
-        matrices = (vectors[:, top] / root[:, None] * np.sqrt(np.abs(values[top]))).T
-        return matrices[:, self.where]
-
     def full(self) -> np.ndarray:
-        """All entries, shape (dim, dim, dim, dim)."""
+        """Return all entries, shape (dim, dim, dim, dim)."""
         return np.asarray(self.packed[self.where[:, :, None, None], self.where[None, None]])
 
     def project(self, basis: np.ndarray) -> SymmetricFour:
@@ -228,15 +220,15 @@ class SymmetricFour:
         return SymmetricFour(lift.T @ self.packed @ lift, k)
 
 
-def operator(tensor: np.ndarray) -> SymmetricTensor:
-    """A symmetric array with three or four modes as an operator."""
-    return SymmetricThree(tensor) if tensor.ndim == 3 else SymmetricFour.of(tensor)
+def make_operator(tensor: np.ndarray) -> SymmetricTensor:
+    """Return a symmetric array with three or four modes as an operator."""
+    return SymmetricThree(tensor) if tensor.ndim == 3 else SymmetricFour.from_tensor(tensor)
 
 
-def stable(tensor: SymmetricTensor, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Whether the power map contracts around each vector: its derivative is (order - 1) P T(I, I, v, ...) P / weight."""
+def are_stable(tensor: SymmetricTensor, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return True where the power map contracts: its derivative at v is (order - 1) P T(I, I, v, ...) P / weight."""
     attracts = (tensor.order - 1) * tensor.largest_beside(weights, vectors) < np.abs(weights)
-    single = tensor.in_single_precision()  # a norm that is compared with a bound
+    single = tensor.to_single_precision()  # single precision suffices to compare a norm with a bound
     for places in np.array_split(np.flatnonzero(~attracts), -(-np.count_nonzero(~attracts) // _CHUNK) or 1):
         v = vectors[places].astype(np.float32)
         size = _spectral_radius(single.matrices(v), v)
@@ -245,7 +237,7 @@ def stable(tensor: SymmetricTensor, weights: np.ndarray, vectors: np.ndarray) ->
 
 
 def _spectral_radius(matrices: np.ndarray, v: np.ndarray, n_steps: int = 15) -> np.ndarray:
-    """Largest absolute eigenvalue of each symmetric matrix on the complement of its unit vector, shape (m,)."""
+    """Return the largest absolute eigenvalue of each symmetric matrix on the complement of its unit vector, shape (m,)."""
     image = np.matmul(matrices, v[:, :, None])[:, :, 0]
     if v.shape[1] <= _SMALL:
         inner = np.einsum("mi,mi->m", image, v)
@@ -265,7 +257,7 @@ def _spectral_radius(matrices: np.ndarray, v: np.ndarray, n_steps: int = 15) -> 
 
 def tensor_norm(tensor: np.ndarray | SymmetricTensor, n_init: int = 32, n_iter: int = 30) -> float:
     """Operator norm max |T(v, ..., v)| over unit v of a symmetric tensor, as power iterations from many starts find it."""
-    symmetric = operator(tensor) if isinstance(tensor, np.ndarray) else tensor
+    symmetric = make_operator(tensor) if isinstance(tensor, np.ndarray) else tensor
     v = np.random.default_rng(0).standard_normal((n_init, symmetric.dim))
     largest = 0.0
     for _ in range(n_iter):
@@ -283,8 +275,8 @@ def multilinear(tensor: np.ndarray, first: np.ndarray, second: np.ndarray, third
     return np.matmul(second.T, half.reshape(first.shape[1], d[1], -1))
 
 
-def symmetrised(tensor: np.ndarray) -> np.ndarray:
-    """Mean of a (d, d, d) array over all orders of its modes."""
+def symmetrise_modes(tensor: np.ndarray) -> np.ndarray:
+    """Return the mean of a (d, d, d) array over all orders of its modes."""
     mean = np.empty(tensor.shape, np.result_type(tensor, np.float32))
     _symmetrise(np.ascontiguousarray(tensor), mean)
     return mean
@@ -305,9 +297,3 @@ def _symmetrise(tensor: np.ndarray, mean: np.ndarray) -> None:
                             ) / 6
                             mean[i, j, k] = mean[i, k, j] = mean[j, i, k] = value
                             mean[j, k, i] = mean[k, i, j] = mean[k, j, i] = value
-
-
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows scaled to length one; zero rows stay."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(norms > 0, norms, 1.0)

@@ -1,4 +1,4 @@
-"""Polar iteration: all components of a nearly orthogonal symmetric tensor at once.
+"""Polar iteration for all components of a nearly orthogonal symmetric tensor at once.
 
 For T = sum_k lambda_k v_k^(x 3) + E with orthonormal v_k, iterate on an orthonormal frame V, rows v_k,
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..linalg import polar_factor
-from .operators import SymmetricTensor, stable
+from .operators import SymmetricTensor, are_stable
 
 _NEAR, _SINGLE = 1e-3, 1e-5
 
@@ -24,12 +24,12 @@ _NEAR, _SINGLE = 1e-3, 1e-5
 def polar(
     tensor: SymmetricTensor, n_components: int, rng: np.random.Generator, **options: Any
 ) -> tuple[np.ndarray, int, bool]:
-    """Vectors, number of iterations and whether they converged, of `ascent` with these options."""
+    """Return vectors, number of iterations and whether they converged, of `ascent` with these options."""
     return ascent(tensor, n_components, rng, **options)[:3]
 
 
 class Ascent(NamedTuple):
-    """What `ascent` finds.
+    """Result of `ascent`.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Ascent(NamedTuple):
     weights : ndarray of shape (n_components,)
         T(v_k, ..., v_k).
     attracts : ndarray of bool, shape (n_components,), or None
-        Whether the vectors are stable; None where that has not been asked.
+        Whether the vectors are stable; None if it was not tested.
     """
 
     vectors: np.ndarray
@@ -60,55 +60,58 @@ def ascent(
     tol: float = 1e-7,
     starts: np.ndarray | None = None,
 ) -> Ascent:
-    """Orthonormal rows that locally maximise sum_k T(v_k, ..., v_k)^2.
+    """Return orthonormal rows that locally maximise sum_k T(v_k, ..., v_k)^2.
 
     Parameters
     ----------
     tensor : SymmetricTensor of dimension d >= n_components
     n_init : int
-        Most frames to start from: eigenvectors of T(I, I, u, ...) for random u. The first answer whose vectors are all
-        stable is taken, since K orthogonal attractors are all that a nearly orthogonal tensor has; else the one with the
-        largest sum.
+        Largest number of initial frames: eigenvectors of T(I, I, u, ...) for random u. The first answer with stable vectors
+        is taken, since a nearly orthogonal tensor has no more than K attractors; else the one with the largest sum.
     max_iter, tol
-        Most iterations of a start, and the change of V (largest entry) at which it has converged.
+        Largest number of iterations of a start, and the change of V (largest entry) at which it has converged.
     starts : ndarray of shape (n_components, d), optional
-        A frame to begin with, in place of the random ones; it is made orthonormal.
+        Initial frame, in place of the random ones; it is made orthonormal.
     """
     best, best_value, total = None, -np.inf, 0
     tol = max(tol, 10 * float(np.finfo(tensor.dtype).eps))
-    rough = tensor.in_single_precision()
-    once = n_init == 1 or starts is not None
-    for _ in range(1 if once else n_init):
-        frame = _frame(rough, n_components, rng) if starts is None else polar_factor(np.asarray(starts, np.float64))
-        # Half of the bytes and flops for the way to an answer; double precision for the end of it.
-        near, _, n_rough, _ = _ascend(rough, frame.astype(np.float32), max_iter, max(tol, _SINGLE), _NEAR)
-        last = max(max_iter - n_rough, 1)
-        vectors, weights, n_iter, converged = _ascend(tensor, near.astype(tensor.dtype), last, tol)
+    single_tensor = tensor.to_single_precision()
+    is_single_start = n_init == 1 or starts is not None
+    for _ in range(1 if is_single_start else n_init):
+        frame = (
+            _frame(single_tensor, n_components, rng) if starts is None else polar_factor(np.asarray(starts, np.float64))
+        )
+        # Single precision takes half of the bytes and flops; double precision finishes the answer.
+        approximation, _, n_rough, _ = _iterate(
+            single_tensor, frame.astype(np.float32), max_iter, max(tol, _SINGLE), _NEAR
+        )
+        max_fine_iter = max(max_iter - n_rough, 1)
+        vectors, weights, n_iter, converged = _iterate(tensor, approximation.astype(tensor.dtype), max_fine_iter, tol)
         total += n_rough + n_iter
-        attracts = None if once else stable(tensor, weights, vectors)
-        settled = attracts is None or bool(attracts.all())
-        if settled or best is None or weights @ weights > best_value:
+        attracts = None if is_single_start else are_stable(tensor, weights, vectors)
+        is_stable = attracts is None or bool(attracts.all())
+        if is_stable or best is None or weights @ weights > best_value:
             best, best_value = Ascent(vectors, total, converged, weights, attracts), float(weights @ weights)
-        if settled:
+        if is_stable:
             break
     assert best is not None
     return best._replace(n_iter=total)
 
 
 def _frame(tensor: SymmetricTensor, n_components: int, rng: np.random.Generator) -> np.ndarray:
-    """Orthonormal eigenvectors of T(I, I, u, ...) for a random u: those of T, but for noise and near ties."""
+    """Return orthonormal eigenvectors of T(I, I, u, ...) for a random u: those of T, but for noise and near ties."""
     direction = rng.standard_normal((1, tensor.dim)).astype(np.float32)
     values, vectors = np.linalg.eigh(tensor.matrices(direction / np.linalg.norm(direction))[0].astype(np.float64))
     return vectors[:, np.argsort(-np.abs(values), kind="stable")[:n_components]].T
 
 
-def _ascend(
+def _iterate(
     tensor: SymmetricTensor, vectors: np.ndarray, max_iter: int, tol: float, near: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, int, bool]:
-    """Vectors, their weights, the number of iterations, and whether the last one changed V by no more than ``tol``.
+    """Return vectors, their weights, the number of iterations, and whether the last one changed V by no more than ``tol``.
 
-    Weights are carried on to the last vectors, exact but for the square of the change. It ends as well where a change below
-    ``near`` is not halved by the next one: what is left may be rounding.
+    Weights are extrapolated to the last vectors, exact but for the square of the change. The iteration also ends where a change
+    below ``near`` is not halved by the next one, since the rest may be rounding.
     """
     before = np.inf
     for n_iter in range(1, max_iter + 1):

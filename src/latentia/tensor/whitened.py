@@ -14,12 +14,12 @@ from sklearn.utils import Bunch
 
 from ..linalg import Whitening, whiten
 from .decompose import decompose
-from .operators import multilinear, symmetrised
+from .operators import multilinear, symmetrise_modes
 
 
 @dataclass(frozen=True)
 class MomentNoise:
-    """How large the noise of estimated moments is, estimated from two halves of the data.
+    """Size of the noise of estimated moments, from two halves of the data.
 
     Half of the difference of two halves has the distribution of the noise of the whole.
 
@@ -68,7 +68,7 @@ def decompose_whitened(
     """Whiten M_3, shape (b, b, b), by M_2, shape (b, b), and decompose it into ``n_components``."""
     whitening = whiten(second, n_components)
     tensor = apply_to_modes(third, whitening.matrix)
-    if n_components == 1:  # nothing to rotate, and a sign that the first moment tells better than a noisy third one
+    if n_components == 1:  # nothing to rotate; the first moment shows the sign better than a noisy third one
         return WhitenedDecomposition(whitening, tensor, np.abs(tensor[0, 0]), np.ones((1, 1)), _trivial())
     weights, vectors, info = decompose(tensor, n_components, random_state, **options)
     return WhitenedDecomposition(whitening, tensor, weights, vectors, info)
@@ -76,11 +76,11 @@ def decompose_whitened(
 
 def apply_to_modes(third: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """T(W, W, W), shape (k, k, k), of a symmetric (b, b, b) array and W of shape (b, k)."""
-    return symmetrised(multilinear(third, matrix, matrix, matrix))
+    return symmetrise_modes(multilinear(third, matrix, matrix, matrix))
 
 
 def _trivial() -> Bunch:
-    """What `decompose` says of one component."""
+    """Return the diagnostics of a single component, as `decompose` has them."""
     return Bunch(
         method="none", iterations=0, converged=True, residual=0.0, orthogonality_defect=0.0, stable=np.ones(1, bool)
     )

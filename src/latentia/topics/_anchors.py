@@ -1,11 +1,11 @@
-"""Anchors: which words, or combinations of words, stand for the topics.
+"""Anchors: the words, or combinations of words, that stand for the topics.
 
-An anchor given by the user is a word, several words (a tandem anchor: their occurrences count as one word's), or a
-mapping from words to strengths in (0, 1]. Strength s says that a share s of the word's occurrences belongs to the
-topic and the rest follows the corpus at large, so that its row is s v + (1 - s) c with c the mean row and v the vertex.
+A user's anchor is a word, several words (a tandem anchor: their occurrences count as one word's), or a mapping from words to
+strengths in (0, 1]. A strength s means that a share s of the word's occurrences belongs to the topic, and the rest follows the
+corpus at large: the word's row is s v + (1 - s) c, with the mean row c and the vertex v.
 
-Where the noise of the rows is known, a vertex that was found is no single word's row but a mean over words near it
-(`latentia.topics._pooled`), and its anchor is the word that lies farthest towards it.
+Where the noise of the rows is known, a recovered vertex is a mean over the words near it, not the row of a single word
+(`latentia.topics._pooled`). Its anchor is the word that lies farthest towards it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..exceptions import AnchorWarning, LatentiaError, warn
 from ..simplex import farthest_vertices, robust_loners, simplex_least_squares
 from ._corpus import Words
 from ._embedding import Embedding
-from ._pooled import NoisyPoints, pooled_vertices, sharpened_vertices
+from ._pooled import NoisyPoints, find_pooled_vertices, sharpen_vertices
 
-MOST_LONERS = 2000
-_LEAST_HELD = 1e-3  # weight of an anchor's own topic
-_OFTEN = 10  # documents that an exclusive word is in; of the largest share that a word of the topic has there
-_NEARLY = 0.9
+MAX_LP_CANDIDATES = 2000
+_MIN_TOPIC_WEIGHT = 1e-3  # Weight of its own topic in the row of an anchor.
+_MIN_DOCUMENTS = 10  # An exclusive word occurs in at least this many documents.
+_NEARLY_LARGEST = 0.9  # Words with this part of the largest share are as exclusive as the most exclusive one.
 _STRENGTH = Number(0, 1, "high")
 
 
@@ -35,7 +35,7 @@ _STRENGTH = Number(0, 1, "high")
 class Anchor:
     """Words of one topic, as columns, their strengths, and whether the user gave them.
 
-    ``vertex``, of shape (d,), is the topic's row in the embedding where that is not the words' own.
+    ``vertex``, of shape (d,), is the topic's row in the embedding where it differs from the row of the words.
     """
 
     words: Annotated[tuple[int, ...], of.places("", below="V")]
@@ -45,161 +45,163 @@ class Anchor:
 
 
 def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np.ndarray) -> list[Anchor]:
-    """Read the user's anchors; words that are missing or were merged into the runoff word are reported and skipped.
+    """Parse the user's anchors. Warn of words that are missing or too rare, and skip them.
 
     Parameters
     ----------
     anchors : sequence of words, sequences of words, or mappings from words to strengths
-        A word is a column name or a column number. An `Anchor` is taken as it is.
+        A word is a column name or a column number. An `Anchor` stays as it is.
     names : sequence of str or None
         Column names.
     codes : ndarray of shape (V,)
-        Column of the embedding for every word, -1 for a word that is too rare to have its own.
+        Column of the embedding for every word, -1 for a word that is too rare to have one.
     """
     columns = {str(name): i for i, name in enumerate(names)} if names is not None else {}
-    parsed, missing, rare = [], [], []
+    user_anchors, missing_words, rare_words = [], [], []
     for anchor in anchors:
         if isinstance(anchor, Anchor):
-            parsed.append(anchor)
+            user_anchors.append(anchor)
             continue
-        kept = []
-        for word, strength in _strengths(anchor):
+        usable_words = []
+        for word, strength in _parse_strengths(anchor):
             if not _STRENGTH.allows(strength):
                 raise LatentiaError(f"Anchor {word!r}: strength {strength!r} must be above 0 and at most 1.")
-            column = _column(word, columns, names, len(codes))
+            column = _find_column(word, columns, names, len(codes))
             if column is None:
-                missing.append(word)
+                missing_words.append(word)
             elif codes[column] < 0:
-                rare.append(word)
+                rare_words.append(word)
             else:
-                kept.append((column, float(strength)))
-        if kept:
-            parsed.append(Anchor(tuple(c for c, _ in kept), tuple(s for _, s in kept)))
-    if missing or rare:
-        reasons = [f"{len(missing)} not in the vocabulary: {_listed(missing)}"] if missing else []
-        reasons += [f"{len(rare)} in too few documents: {_listed(rare)}"] if rare else []
+                usable_words.append((column, float(strength)))
+        if usable_words:
+            user_anchors.append(Anchor(tuple(c for c, _ in usable_words), tuple(s for _, s in usable_words)))
+    if missing_words or rare_words:
+        reasons = [f"{len(missing_words)} not in the vocabulary: {_list_words(missing_words)}"] if missing_words else []
+        reasons += [f"{len(rare_words)} in too few documents: {_list_words(rare_words)}"] if rare_words else []
         warn(f"Anchor words skipped, {'; '.join(reasons)}.", AnchorWarning)
-    words = [word for anchor in parsed for word in anchor.words]
+    words = [word for anchor in user_anchors for word in anchor.words]
     repeated = sorted({word for word in words if words.count(word) > 1})
     if repeated:
         label = str(names[int(repeated[0])]) if names is not None else repeated[0]
+        raise LatentiaError(f"The word {label!r} is an anchor of more than one topic. Give every topic its own anchor.")
+    if len(anchors) and not user_anchors:
         raise LatentiaError(
-            f"The word {label!r} is an anchor more than once: topics with the same anchor are one topic."
+            f"None of the anchor words can be used ({_list_words(missing_words + rare_words)}). Check their spelling against "
+            "the vocabulary, lower runoff_df, or use anchors='greedy'."
         )
-    if len(anchors) and not parsed:
-        raise LatentiaError(
-            f"None of the anchor words can be used ({_listed(missing + rare)}). Check their spelling against the "
-            "vocabulary, lower runoff_df, or use anchors='greedy'."
-        )
-    return parsed
+    return user_anchors
 
 
 def choose_anchors(
     embedding: Embedding,
     n_components: int,
-    given: list[Anchor],
+    user_anchors: list[Anchor],
     candidates: np.ndarray,
     codes: np.ndarray,
     method: str,
     *,
     sharpen: bool = True,
 ) -> list[Anchor]:
-    """Anchors for all topics: those given, then the ones found.
+    """Choose anchors for all topics: the user's, then greedy ones or those of linear programs.
 
     Parameters
     ----------
     embedding : Embedding
     n_components : int
-    given : list of Anchor
+    user_anchors : list of Anchor
     candidates : ndarray of int
-        Words (columns of the data) that may be anchors.
+        Words (columns of the data) that can become anchors.
     codes : ndarray of int, shape (V,)
         Row of the embedding for every word.
     method : {"greedy", "lp"}
     sharpen : bool
-        Whether vertices are moved outwards as far as the noise allows. Otherwise they lie inside of the simplex, where
-        fewer words hold each, and the topics overlap.
+        Whether vertices are moved outwards as far as the noise allows. Otherwise they lie inside the simplex, and the topics
+        overlap.
     """
-    if len(given) > n_components:
+    if len(user_anchors) > n_components:
         raise LatentiaError(
-            f"{len(given)} anchors are given, and each is one topic.", parameter="n_components", value=n_components
+            f"expected at most one anchor for each topic; {len(user_anchors)} are given.",
+            parameter="n_components",
+            value=n_components,
         )
-    wanted = n_components - len(given)
-    taken = {word for anchor in given for word in anchor.words}
-    candidates = np.array([w for w in candidates if w not in taken], dtype=np.int64)
-    if len(candidates) < wanted:
+    n_missing = n_components - len(user_anchors)
+    anchor_words = {word for anchor in user_anchors for word in anchor.words}
+    candidates = np.array([w for w in candidates if w not in anchor_words], dtype=np.int64)
+    if len(candidates) < n_missing:
         raise LatentiaError(
-            f"{len(candidates)} words are frequent enough to be anchors and {wanted} are needed. Lower min_df or the number of "
-            "topics, or give more documents.",
+            f"expected {n_missing} words that are frequent enough to be anchors; there are {len(candidates)}. Lower min_df or "
+            "the number of topics, or give more documents.",
             parameter="n_components", value=n_components,
         )  # fmt: skip
-    if not wanted:
-        return given
+    if not n_missing:
+        return user_anchors
     rows = codes[candidates]
     shrunk = embedding.shrunk_rows()[rows]
     points = NoisyPoints(embedding.rows[rows], shrunk, embedding.marginal[rows], embedding.row_noise[rows])
-    start = vertex_rows(embedding, given, codes) if given else np.empty((0, shrunk.shape[1]))
+    known_vertices = vertex_rows(embedding, user_anchors, codes) if user_anchors else np.empty((0, shrunk.shape[1]))
     vertices = None
     if method == "lp":
-        if len(shrunk) > MOST_LONERS:
+        if len(shrunk) > MAX_LP_CANDIDATES:
             raise LatentiaError(
-                f"Selection by linear programming is for at most {MOST_LONERS} candidate words and there are {len(shrunk)}. "
-                "Raise min_df, or use anchors='greedy'."
+                f"Linear programs take at most {MAX_LP_CANDIDATES} candidate words; there are {len(shrunk)}. Raise min_df, or "
+                "use anchors='greedy'."
             )
-        found = robust_loners(shrunk, wanted)
+        chosen = robust_loners(shrunk, n_missing)
     elif embedding.noise > 0:
-        vertices = pooled_vertices(points, wanted, start=start)
-        found = _highest(points.heights(np.vstack([start, vertices]))[:, len(start) :])
+        vertices = find_pooled_vertices(points, n_missing, start=known_vertices)
+        chosen = _find_highest_rows(points.heights(np.vstack([known_vertices, vertices]))[:, len(known_vertices) :])
     else:
-        found, _ = farthest_vertices(shrunk, wanted, start=start)
-    if len(found) < wanted:
+        chosen, _ = farthest_vertices(shrunk, n_missing, start=known_vertices)
+    if len(chosen) < n_missing:
+        n_supported = max(len(user_anchors) + len(chosen), 1)
         raise LatentiaError(
-            f"this data supports at most {max(len(given) + len(found), 1)} topics: beyond them every word is a mixture of the "
-            "anchors found.",
-            at_most=max(len(given) + len(found), 1), parameter="n_components", value=n_components,
+            f"this data supports at most {n_supported} topics: every other word is a mixture of their anchors.",
+            at_most=n_supported, parameter="n_components", value=n_components,
         )  # fmt: skip
-    anchors = [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found]
+    anchors = [Anchor((int(candidates[i]),), (1.0,), given=False) for i in chosen]
     if embedding.noise > 0:
-        vertices = points.measured[found] if vertices is None else vertices
+        vertices = points.measured[chosen] if vertices is None else vertices
         if sharpen:
-            moving = np.arange(len(start) + len(vertices)) >= len(start)
-            vertices = sharpened_vertices(points, np.vstack([start, vertices]), moving)[moving]
-        vertices = _with_words(vertices, start, points.measured[found])
+            moving = np.arange(len(known_vertices) + len(vertices)) >= len(known_vertices)
+            vertices = sharpen_vertices(points, np.vstack([known_vertices, vertices]), moving)[moving]
+        vertices = _restore_anchor_rows(vertices, known_vertices, points.measured[chosen])
         anchors = [replace(anchor, vertex=vertex) for anchor, vertex in zip(anchors, vertices, strict=True)]
-    return given + anchors
+    return user_anchors + anchors
 
 
 def exclusive_words(topics: np.ndarray, words: Words) -> np.ndarray:
-    """For topics over all words the word of each that others have least: the most frequent of those nearly so, shape (K,)."""
-    often = words.document_frequency >= np.minimum(_OFTEN, words.document_frequency.max())
-    shares = topics / np.maximum(topics.sum(axis=0), np.finfo(float).tiny) * often
-    nearly = shares >= _NEARLY * shares.max(axis=1, keepdims=True)
-    return np.asarray((topics * nearly).argmax(axis=1))
+    """Return a word of each topic, shape (K,): the most frequent among its most exclusive words."""
+    is_frequent = words.document_frequency >= np.minimum(_MIN_DOCUMENTS, words.document_frequency.max())
+    shares = topics / np.maximum(topics.sum(axis=0), np.finfo(float).tiny) * is_frequent
+    is_nearly_largest = shares >= _NEARLY_LARGEST * shares.max(axis=1, keepdims=True)
+    return np.asarray((topics * is_nearly_largest).argmax(axis=1))
 
 
-def _highest(heights: np.ndarray) -> np.ndarray:
-    """The row that is highest in each column, no row twice, shape (K,)."""
-    left, found = heights.copy(), []
-    for column in left.T:
-        found.append(int(np.argmax(column)))
-        left[found[-1]] = -np.inf
-    return np.array(found, dtype=np.int64)
+def _find_highest_rows(heights: np.ndarray) -> np.ndarray:
+    """Find the highest row of each column, no row twice, shape (K,)."""
+    remaining_heights, highest_rows = heights.copy(), []
+    for column in remaining_heights.T:
+        highest_rows.append(int(np.argmax(column)))
+        remaining_heights[highest_rows[-1]] = -np.inf
+    return np.array(highest_rows, dtype=np.int64)
 
 
-def _with_words(vertices: np.ndarray, start: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Vertices of which every one holds its anchor's row; one that does not, being among others, becomes that row."""
-    columns = len(start) + np.arange(len(vertices))
+def _restore_anchor_rows(vertices: np.ndarray, known_vertices: np.ndarray, anchor_rows: np.ndarray) -> np.ndarray:
+    """Replace a vertex by its anchor's row where the anchor has hardly any weight on it, being among other vertices."""
+    columns = len(known_vertices) + np.arange(len(vertices))
     for _ in range(len(vertices)):
-        weights = simplex_least_squares(own, np.vstack([start, vertices]))[np.arange(len(vertices)), columns]
-        lost = (weights < _LEAST_HELD) & (vertices != own).any(axis=1)
-        if not lost.any():
+        weights = simplex_least_squares(anchor_rows, np.vstack([known_vertices, vertices]))[
+            np.arange(len(vertices)), columns
+        ]
+        is_lost = (weights < _MIN_TOPIC_WEIGHT) & (vertices != anchor_rows).any(axis=1)
+        if not is_lost.any():
             break
-        vertices = np.where(lost[:, None], own, vertices)
+        vertices = np.where(is_lost[:, None], anchor_rows, vertices)
     return vertices
 
 
 def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) -> np.ndarray:
-    """The row that each anchor puts at its topic's vertex, shape (K, d)."""
+    """Return the vertex of each anchor's topic, shape (K, d)."""
     centre = embedding.sketch.sum(axis=0)
     vertices = []
     for anchor in anchors:
@@ -208,23 +210,23 @@ def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) 
             continue
         words, strengths = codes[list(anchor.words)], np.array(anchor.strengths)
         weight = embedding.marginal[words]
-        own = embedding.sketch[words].sum(axis=0) - ((1 - strengths) @ weight) * centre
-        vertices.append(own / max(strengths @ weight, np.finfo(float).tiny))
+        anchor_sum = embedding.sketch[words].sum(axis=0) - ((1 - strengths) @ weight) * centre
+        vertices.append(anchor_sum / max(strengths @ weight, np.finfo(float).tiny))
     return np.array(vertices)
 
 
-def _strengths(anchor: Any) -> list[tuple[Any, Any]]:
-    """Words of an anchor as the user wrote it, with their strengths."""
+def _parse_strengths(anchor: Any) -> list[tuple[Any, Any]]:
+    """Return the words of an anchor, as the user wrote it, with their strengths."""
     if isinstance(anchor, Mapping):
         return list(anchor.items())
     if isinstance(anchor, (str, int, np.integer)):
         return [(anchor, 1.0)]
     if not isinstance(anchor, Iterable):
-        raise LatentiaError(f"Anchor {anchor!r}: a word, a list of words or a dict from words to strengths is needed.")
+        raise LatentiaError(f"Anchor {anchor!r}: expected a word, a list of words or a dict from words to strengths.")
     return [(word, 1.0) for word in anchor]
 
 
-def _column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_words: int) -> int | None:
+def _find_column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_words: int) -> int | None:
     if isinstance(word, (int, np.integer)):
         return int(word) if 0 <= word < n_words else None
     if names is None:
@@ -235,6 +237,6 @@ def _column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_w
     return columns.get(str(word))
 
 
-def _listed(words: list[Any], most: int = 10) -> str:
-    shown = ", ".join(map(str, words[:most]))
-    return shown + (f" and {len(words) - most} more" if len(words) > most else "")
+def _list_words(words: list[Any], max_words: int = 10) -> str:
+    text = ", ".join(map(str, words[:max_words]))
+    return text + (f" and {len(words) - max_words} more" if len(words) > max_words else "")

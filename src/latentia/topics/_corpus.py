@@ -1,4 +1,4 @@
-"""What a fit keeps of its corpus: numbers of documents, a sample of them, and words, the rare ones merged into one."""
+"""Documents and words of a corpus: their numbers, a sample of documents, and the merging of rare words into one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..moments import Cooccurrence
 from ..moments.cooccurrence import WordSums
 from ..moments.counts import as_counts, check_counts
 from ..passes import Block, Blocks
-from ._ordering import OwnOrder, own_order
+from ._ordering import CanonicalOrder, canonical_order
 from ._refine import LARGE
 
-_SAMPLE = 300  # documents
+_SAMPLE_SIZE = 300  # Documents in the sample.
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Documents:
     used, empty, short : int
         Documents with two words or more, with none, and with one.
     length : float
-        Mean number of words of those used.
+        Mean number of words of the used documents.
     """
 
     used: Annotated[int, of.count()] = 0
@@ -57,49 +57,49 @@ class Words:
 
     @property
     def alone(self) -> np.ndarray:
-        """Whether each word has a column to itself, bool, shape (V,)."""
+        """Boolean mask of the words with a column to themselves, shape (V,)."""
         return np.bincount(self.codes)[self.codes] == 1
 
     @property
-    def own_columns(self) -> np.ndarray:
-        """Column of every word, -1 for one that shares the runoff column or never occurs, shape (V,)."""
+    def exclusive_columns(self) -> np.ndarray:
+        """Column of every word, shape (V,); -1 for a word that shares the runoff column or never occurs."""
         return np.where(self.alone & (self.probabilities > 0), self.codes, -1)
 
     @property
     def n_unseen(self) -> int:
-        """Words that never occur."""
+        """Number of words that never occur."""
         return int((self.document_frequency == 0).sum())
 
     @property
     def n_merged(self) -> int:
-        """Words that occur and share the runoff column."""
+        """Number of words that occur and share the runoff column."""
         return int((~self.alone & (self.document_frequency > 0)).sum())
 
     @property
     def n_kept(self) -> int:
-        """Words with a column to themselves, and those that never occur not counted."""
+        """Number of words that occur and have a column to themselves."""
         return len(self.codes) - self.n_unseen - self.n_merged
 
-    def restored(self, order: OwnOrder) -> Words:
-        """The same by the columns of the data, of those by the columns of a table in another order."""
-        return Words(*map(order.restored, (self.codes, self.document_frequency, self.probabilities)))
+    def restore(self, order: CanonicalOrder) -> Words:
+        """Return these words, of a table in canonical order, by the columns of the data."""
+        return Words(*map(order.restore, (self.codes, self.document_frequency, self.probabilities)))
 
     def spread(self, topics: np.ndarray) -> np.ndarray:
-        """Topics over all words, (K, V') to (K, V): the runoff word's share goes to its words by their frequency."""
+        """Spread topics over all words, (K, V') to (K, V): words share the runoff column by their frequencies."""
         p = self.probabilities
-        ascending = np.argsort(p, kind="stable")  # a sum that does not depend on where the words stand
+        ascending = np.argsort(p, kind="stable")  # The sum does not depend on the order of the words.
         total = np.bincount(self.codes[ascending], p[ascending], topics.shape[1])[self.codes]
         share = np.where(self.alone, 1.0, p / np.where(total > 0, total, 1.0))
         return topics[:, self.codes] * share
 
     def merge(self, topics: np.ndarray) -> np.ndarray:
-        """Topics over the columns of the co-occurrence matrix, (K, V) to (K, V')."""
+        """Sum topics over the words of each column of the co-occurrence matrix, (K, V) to (K, V')."""
         size = int(self.codes.max()) + 1
         return np.array([np.bincount(self.codes, row, size) for row in topics])
 
 
 class DocumentSample:
-    """Statistic: about 300 documents, spread evenly over at most eight of the blocks, as a list of tables.
+    """Statistic that samples about 300 documents, spread evenly over at most eight blocks, as a list of tables.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class DocumentSample:
         if block.number not in self.chosen:
             return state
         table, n = block[0], block[0].shape[0]
-        picked = np.unique(np.linspace(0, max(n - 1, 0), min(n, -(-_SAMPLE // len(self.chosen)))).astype(np.int64))
+        picked = np.unique(np.linspace(0, max(n - 1, 0), min(n, -(-_SAMPLE_SIZE // len(self.chosen)))).astype(np.int64))
         indptr, indices, data = as_counts(table[picked])
         return [*state, sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, table.shape[1]))]
 
@@ -124,50 +124,50 @@ class DocumentSample:
         return first + second
 
 
-def in_own_order(blocks: Blocks) -> OwnOrder:
-    """Documents and words in canonical order, every count checked; as they are in large corpora."""
+def order_documents(blocks: Blocks) -> CanonicalOrder:
+    """Check every count, and put documents and words into canonical order; large corpora keep their order."""
 
-    def read(block: Block) -> sparse.csr_array:
+    def read_counts(block: Block) -> sparse.csr_array:
         counts = as_counts(block[0])
         check_counts(counts, block.rows, blocks.names)
         return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=block[0].shape)
 
-    return own_order(blocks, read, LARGE)
+    return canonical_order(blocks, read_counts, LARGE)
 
 
 def count_documents(sums: WordSums, n_rows: int) -> Documents:
-    """How many of the documents can be used; an error if none can, and a warning of those that cannot."""
-    used, empty, short = int(sums.used.sum()), int(sums.empty.sum()), int(sums.short.sum())
-    if not used:
+    """Count the documents; raise an error if none can be used, and warn of those that cannot."""
+    n_used, n_empty, n_short = int(sums.used.sum()), int(sums.empty.sum()), int(sums.short.sum())
+    if not n_used:
         raise LatentiaError(
-            f"None of the {n_rows} documents has two words or more ({empty} are empty): there is nothing to learn from. "
-            "If they are texts, check the stop words and the vocabulary."
+            f"Expected documents of two words or more; none of the {n_rows} has two ({n_empty} are empty). If they are texts, "
+            "check the stop words and the vocabulary."
         )
     if sums.fractional:
         warn(
             "The counts are not whole numbers. They are used as they are; tf-idf weights do not follow the model.",
             NonIntegerCountWarning,
         )
-    if short:
+    if n_short:
         warn(
-            f"{short} of {n_rows} documents have fewer than two words ({empty} have none) and were left out.",
+            f"{n_short} of {n_rows} documents have fewer than two words ({n_empty} have none) and were left out.",
             DroppedDataWarning,
         )
-    return Documents(used, empty, short - empty, float(sums.occurrences.sum() / used))
+    return Documents(n_used, n_empty, n_short - n_empty, float(sums.occurrences.sum() / n_used))
 
 
-def least_documents(n_documents: int) -> int:
-    """In how many documents a word must be for what it occurs with to be known: one in 200, but at least 3 and at most 50."""
+def min_documents_of_word(n_documents: int) -> int:
+    """Return in how many documents a word must occur to be an anchor: one in 200, but at least 3 and at most 50."""
     return int(np.clip(n_documents // 200, 3, 50))
 
 
 def check_n_topics(n_components: int, documents: Documents, n_words: int) -> None:
-    """Raise for more topics than documents or words."""
-    most = min(documents.used, n_words)
-    if n_components > most:
+    """Raise an error for more topics than documents or words."""
+    max_topics = min(documents.used, n_words)
+    if n_components > max_topics:
         raise LatentiaError(
-            f"{documents.used} documents with {n_words} words support at most {most} topics.",
-            at_most=most, parameter="n_components", value=n_components,
+            f"{documents.used} documents with {n_words} words support at most {max_topics} topics.",
+            at_most=max_topics, parameter="n_components", value=n_components,
         )  # fmt: skip
 
 

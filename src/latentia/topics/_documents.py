@@ -1,4 +1,4 @@
-"""Models of documents: reading counts, and the use of topics whose proportions are Dirichlet."""
+"""Base classes of topic models: reading of counts and texts, and use of topics with Dirichlet proportions."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.pipeline import Pipeline
 
 from .. import _fields as of
-from .._base import check_size, fitted
-from .._covariates import WithCovariates
 from .._parameters import seed_of
-from .._stages import Fitted, Part
 from .._validation import check_vocabulary, column_names, table_blocks, times_of, weighted
-from ..evidence import Reading
+from ..evidence import ComponentView
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
+from ..fitting.base import check_size, fitted
+from ..fitting.covariates import CovariateEffects
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, WordSampler, fold_in
 from ..metrics import completion_log_likelihood
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.dask import is_collection
 from ..words import WordVectorizer, texts_of
-from ._refine import LARGE, SMOOTHING, completion, smoothed
-from ._shown import ordered_words
+from ._refine import LARGE, SMOOTHING, completion_scores, smooth_topics
 from ._tables import TopicTables
 from ._unbiased import DocumentMemberships
-from .prevalence import InGroups, unmixing
+from .display_words import order_words
+from .prevalence import PrevalenceModel, unmixing_matrix
 
-_WORDS_READ = 10  # of each topic
+_N_READ_WORDS = 10  # Words of each topic that halves must repeat.
 
 
-class WithWords(TopicTables):
-    """Base of models that read counts of words, or texts, with parameters ``vocabulary`` and ``vectorizer``."""
+class WordModel(TopicTables):
+    """Base of models of counts of words or texts, with the parameters ``vocabulary`` and ``vectorizer``."""
 
     _nouns: ClassVar = ("topic", "topics", "documents")
     vocabulary: Any
@@ -47,12 +47,12 @@ class WithWords(TopicTables):
     _word_order: Annotated[np.ndarray, of.optional(of.places("K *", "V"))]
     _n_features_out: Annotated[int, of.size("K")]
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _read_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         X = args[0] if args else kwargs.get("X")
         if is_collection(X):
             if type(X).__name__ != "Bag":
                 return args, kwargs
-            self.vectorizer_ = self._own_vectorizer()
+            self.vectorizer_ = self._make_vectorizer()
             counts = Blocks.from_dask(X, vectorizer=self.vectorizer_)
         else:
             texts = texts_of(X)
@@ -66,27 +66,29 @@ class WithWords(TopicTables):
         return ((counts, *args[1:]), kwargs) if args else (args, {**kwargs, "X": counts})
 
     def _learn_words(self, texts: list[str]) -> Blocks:
-        """Counts of the words of texts, by a vectorizer that is kept."""
-        self.vectorizer_ = self._own_vectorizer()
+        """Count the words of texts by a new vectorizer, ``vectorizer_``."""
+        self.vectorizer_ = self._make_vectorizer()
         try:
             counts = self.vectorizer_.fit_transform(texts)
         except ValueError as error:
             raise error if isinstance(error, LatentiaError) else LatentiaError(f"The vectorizer: {error}") from error
         return Blocks.from_array(counts, names=_names_of(self.vectorizer_, counts.shape[1]))
 
-    def _own_vectorizer(self) -> Any:
+    def _make_vectorizer(self) -> Any:
         if self.vectorizer is None:
             return WordVectorizer(vocabulary=self.vocabulary)
         if self.vocabulary is None:
             return clone(self.vectorizer, safe=False)
-        raise LatentiaError("vocabulary and vectorizer are both given, and the vectorizer brings its own words.")
+        raise LatentiaError(
+            "Expected vocabulary= or vectorizer=, and both are given. The vectorizer brings its own words."
+        )
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
-        """Check the input and cut it into blocks; remember its width and column names when ``reset``."""
+        """Check the input and split it into blocks; with ``reset``, store its width and column names."""
         if not reset:
             X = self.counted(X)
         try:
-            blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
+            blocks = table_blocks(self, X, reset=reset, column_noun="words", min_columns=2)
         except LatentiaError as error:
             if error.row is not None and isinstance(error.value, (str, bytes)):
                 error.hint = "Texts are given as a sequence: one column of a data frame."
@@ -98,7 +100,7 @@ class WithWords(TopicTables):
         return blocks
 
     def counted(self, X: Any) -> Any:
-        """Return documents as the fit sees them: texts as counts of words, by its vectorizer.
+        """Return documents as the fit sees them: texts as counts of words by its vectorizer.
 
         Parameters
         ----------
@@ -119,8 +121,8 @@ class WithWords(TopicTables):
             return X
         if not hasattr(self, "vectorizer_"):
             raise LatentiaError(
-                "X holds texts, and this model was fitted on counts: give counts in the same columns, such as "
-                "vectorizer.transform(texts) of the vectorizer that counted them. Fitted on texts, a model counts them itself."
+                "Expected counts in the columns of the fit; X holds texts. Give vectorizer.transform(texts) of the vectorizer "
+                "that made the counts, or fit the model on texts."
             )
         counts = self.vectorizer_.transform(texts)
         if not counts.sum():
@@ -131,7 +133,7 @@ class WithWords(TopicTables):
         return super()._halves(self.counted(X), random_state, **fit_parameters)
 
     def _tables(self, X: Any, sample_weight: Any = None) -> Iterator[Any]:
-        """Checked tables of new documents, one block at a time."""
+        """Yield checked tables of new documents, one block at a time."""
         names = column_names(self)
         for block in weighted(self._blocks(X, reset=False), sample_weight):
             check_counts(as_counts(block[0]), block.rows, names)
@@ -144,11 +146,11 @@ class WithWords(TopicTables):
         return tags
 
 
-class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
-    """Base of models fitted on counts of words alone."""
+class DocumentModel(PrevalenceModel, CovariateEffects, TransformerMixin, WordModel):
+    """Base of models that are fitted on counts of words only."""
 
     _compared: ClassVar = ("components_", "vectorizer_")
-    _draws_rows: ClassVar[bool] = False  # Dense tables say the same as sparse ones, of which trees learn nothing.
+    _draws_rows: ClassVar[bool] = False  # Trees do not learn from sparse rows, nor from the same rows as dense tables.
     refine: Refine
     n_jobs: int | None
     components_: Annotated[np.ndarray, of.distributions("K V")]
@@ -157,29 +159,29 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
     converged_: bool
     _confusions: Annotated[np.ndarray, of.numbers("* K K")]
 
-    def _reading(self, fitted: Fitted) -> Reading:
-        """Shares of the topics in documents, and the words that tables show of them."""
-        return Reading(np.asarray(self.transform(fitted.some)).T, self.word_columns(_WORDS_READ))
+    def _component_view(self, fitted: Fitted) -> ComponentView:
+        """Return the shares of the topics in documents, and the words that tables show."""
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, self.word_columns(_N_READ_WORDS))
 
     def _order_words(self, fitted: Fitted, length: float) -> None:
-        """Choose the words to show, by the documents of the fit of this mean length, or as many as are read into memory."""
-        documents = Part(fitted.groups, fitted.dealt, fitted.rows).rows
+        """Choose the order of the words to show, by as many documents of this mean length as fit into memory."""
+        documents = Subset(fitted.groups, fitted.folds, fitted.rows).rows
         table = sparse.csr_array(documents.some_rows(int(LARGE / length))[0])
-        self._word_order = ordered_words(self.components_, self._others(), table)
+        self._word_order = order_words(self.components_, self._probabilities_elsewhere(), table)
 
     def _memberships(self, X: Any) -> DocumentMemberships:
         blocks = self._blocks(X, reset=False)
-        by_words = unmixing(self.components_, self._shares() @ self.components_)
+        by_words = unmixing_matrix(self.components_, self._shares() @ self.components_)
         return DocumentMemberships(lambda: self._tables(blocks), by_words, self._confusions)
 
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         return np.asarray(self.transform(X))
 
     def _names_of_components(self) -> list[str]:
         return [str(name) for name in self.get_feature_names_out()]
 
 
-class Admixture(OfDocuments):
+class Admixture(DocumentModel):
     """Documents that mix topics: ``components_`` with proportions under ``dirichlet_``."""
 
     prevalence_: Annotated[np.ndarray, of.shares("K")]
@@ -265,17 +267,17 @@ class Admixture(OfDocuments):
         n_samples, length = check_size(n_samples, "n_samples"), check_size(length, "length")
         check_size(n_samples * length, "n_samples * length")
         rng = np.random.default_rng(seed_of(random_state))
-        found = self.dirichlet_ > 0  # of two or more topics that never are, NumPy's draws would not end
-        proportions = np.zeros((n_samples, len(found)))
-        proportions[:, found] = rng.dirichlet(self.dirichlet_[found], size=n_samples)
+        is_possible = self.dirichlet_ > 0  # NumPy's draws would not end with two or more parameters of zero.
+        proportions = np.zeros((n_samples, len(is_possible)))
+        proportions[:, is_possible] = rng.dirichlet(self.dirichlet_[is_possible], size=n_samples)
         return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
 
     def _completion(self, counts: sparse.csr_array) -> np.ndarray:
         """Return the log-likelihood of one half of the words of documents given the other half, shape (n,)."""
-        return completion(self.components_, self.dirichlet_, self.word_frequencies_, counts)
+        return completion_scores(self.components_, self.dirichlet_, self.word_frequencies_, counts)
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
-        return smoothed(self.components_, self.word_frequencies_, SMOOTHING), self.dirichlet_
+        return smooth_topics(self.components_, self.word_frequencies_, SMOOTHING), self.dirichlet_
 
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
         self.prevalence_, self.dirichlet_ = joined @ self.prevalence_, joined @ self.dirichlet_
@@ -286,19 +288,19 @@ class Admixture(OfDocuments):
 
 
 def _names_of(vectorizer: Any, n_columns: int) -> list[str] | None:
-    """Names of the columns that a vectorizer makes; None where it has none."""
+    """Return the names of the columns that a vectorizer makes; None if it has none."""
     try:
         names = [str(name) for name in vectorizer.get_feature_names_out()]
     except (AttributeError, ValueError, TypeError):
         return None
-    made_up = names == [f"x{i}" for i in range(n_columns)]  # by scikit-learn, for steps without names
-    return names if len(names) == n_columns and not made_up else None
+    is_generated = names == [f"x{i}" for i in range(n_columns)]  # scikit-learn generates these for steps without names.
+    return names if len(names) == n_columns and not is_generated else None
 
 
 def _names_in_pipeline(n_columns: int) -> list[str] | None:
-    """Names of the columns in a scikit-learn pipeline that is being fitted and has this estimator as a step.
+    """Return the names of the columns, if this estimator is being fitted as a step of a scikit-learn pipeline.
 
-    Steps are given arrays without names, and no hook tells them of those before: what calls them is looked at.
+    Steps get arrays without names, and no hook tells them of earlier steps: so the call stack is searched for the pipeline.
     """
     callers: set[int] = set()
     frame = sys._getframe(1)
@@ -308,7 +310,7 @@ def _names_in_pipeline(n_columns: int) -> list[str] | None:
             place = next((i for i, (_, step) in enumerate(caller.steps) if id(step) in callers), 0)
             if place:
                 return _names_of(caller[:place], n_columns)
-        if caller is not None:  # which may be a step that is passed through
+        if caller is not None:  # A step may pass its input through.
             callers.add(id(caller))
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -1,4 +1,4 @@
-"""From texts to embeddings: functions of users, and small models of other packages."""
+"""Embeddings of texts, by a user's function or a small model of another package."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _KINDS = ("model2vec", "fastembed")
 
 @dataclass(frozen=True)
 class Embedder:
-    """A function, or the name of a model after that of the package that reads it."""
+    """Constraint: a function, or PACKAGE:NAME of a model."""
 
-    needed: str = "a function from a list of texts to an array is needed, or 'model2vec:NAME' or 'fastembed:NAME'"
+    expectation: str = "expected a function from a list of texts to an array, or 'model2vec:NAME' or 'fastembed:NAME'"
 
     def allows(self, value: Any) -> bool:
         named = isinstance(value, str) and value.partition(":")[0] in _KINDS and value.partition(":")[2] != ""
@@ -25,24 +25,24 @@ class Embedder:
 
 
 def embed(texts: list[str], embedder: str | Callable[[list[str]], Any]) -> np.ndarray:
-    """Embeddings of texts, shape (n_documents, D)."""
-    function = _function_of(embedder)
+    """Compute embeddings of texts, shape (n_documents, D)."""
+    function = _load_embedder(embedder)
     try:
-        found = np.asarray(function(texts))
+        embeddings = np.asarray(function(texts))
     except Exception as error:  # A function of the user may raise anything.
         raise LatentiaError(
-            f"It was called with {len(texts)} texts and raised {type(error).__name__}: {error}",
+            f"Called with {len(texts)} texts, it raised {type(error).__name__}: {error}",
             parameter="embedder", value=embedder,
         ) from error  # fmt: skip
-    if found.ndim != 2 or len(found) != len(texts):
+    if embeddings.ndim != 2 or len(embeddings) != len(texts):
         raise LatentiaError(
-            f"embedder made an array of the shape {found.shape} of {len(texts)} texts: a row for each text is needed."
+            f"embedder: expected an array with a row for each of {len(texts)} texts; it returned the shape {embeddings.shape}."
         )
-    return found
+    return embeddings
 
 
-def _function_of(embedder: str | Callable[[list[str]], Any]) -> Callable[[list[str]], Any]:
-    """The function; a package is imported here, and reads or downloads its model."""
+def _load_embedder(embedder: str | Callable[[list[str]], Any]) -> Callable[[list[str]], Any]:
+    """Return the function of an embedder; packages read or download their models here."""
     if not isinstance(embedder, str):
         return embedder
     kind, _, name = embedder.partition(":")

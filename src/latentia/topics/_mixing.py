@@ -1,14 +1,14 @@
-"""Whether documents mix topics as a model says: one topic each, or in Dirichlet proportions of a given sum.
+"""Tests of how documents mix topics: one topic each, or Dirichlet proportions with a given sum alpha_0.
 
-Of documents with one topic each the eigenvalues lambda_k of the whitened tensor are w_k^(-1/2), with the shares w_k that the
-mean of the words gives; so the mean of lambda_k w_k^(1/2) is one. Documents that mix topics have another one, which latent
-Dirichlet allocation has at some alpha_0. The topics of such mixed documents, recovered from the same moments, are at a
-distance from those of single topics: the error of taking documents for single ones, which halves of the data share.
+If every document has one topic, the eigenvalues lambda_k of the whitened tensor are w_k^(-1/2), with the shares w_k from the
+mean of the words, so that the mean of lambda_k w_k^(1/2) is one. Documents that mix topics have another mean, which equals that
+of latent Dirichlet allocation at some alpha_0. The distance between the topics at that alpha_0 and the single topics, both from
+the same moments, is an error that halves of the data share.
 
-The statistic's noise and, by twice the whole less the halves, its bias come from the fits on halves.
+The fits on halves give the noise of this statistic, and its bias, as twice the full fit minus the halves.
 
-Proportions that are not Dirichlet can look as if they were in the first three moments, at another alpha_0 and with other
-topics. How well other documents are completed tells: topics at a larger or smaller alpha_0 should do worse.
+The first three moments of proportions that are not Dirichlet can look Dirichlet, at another alpha_0 and with other topics. The
+completion of held-out documents tells: topics at a larger or smaller alpha_0 should do worse.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from ..evidence import Check, at_most, within
 from ..evidence.checks import number_text
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances, nearest_distances
-from ..moments import WordMoments, lda_corrected
-from ..passes import RowGroups
-from ._by_moments import ALPHA0, ROUGH, Recovered, excess, recover, search_alpha0
-from ._prediction import OtherDocuments
-from ._refine import completion
+from ..moments import WordMoments, correct_for_lda
+from ..passes import Folds
+from ._prediction import UnseenDocuments
+from ._refine import completion_scores
+from ._tensor_moments import ALPHA0, ROUGH_TOLERANCE, Recovered, eigenvalue_excess, recover, search_alpha0
 
-_DEVIATIONS = 3.0  # of a statistic whose noise three splits tell: all but a fortieth of Student's t
-_STEP = 3.0
-_MOST = 0.1  # alpha_0 up to which documents are as good as of one topic
+_DEVIATIONS = 3.0  # Standard deviations from three splits: Student's t exceeds them with a chance of one in forty.
+_ALPHA0_STEP = 3.0  # Factor from one tried alpha_0 to the next.
+_MAX_SINGLE_ALPHA0 = 0.1  # Up to this alpha_0 documents practically have one topic.
 
 
 @dataclass(frozen=True)
 class Mixing:
-    """How far documents are from mixing topics as a model says.
+    """Deviation of documents from the mixing that a model assumes.
 
     Attributes
     ----------
     topics : ndarray of shape (K, V)
-        Of the model.
+        Topics of the model.
     alpha0 : float, optional
-        Of the mixtures that explain the documents better; the model's own, which is 0 for single topics, where none do; None
-        where it was not measured.
+        Dirichlet sum of the mixtures that explain the documents better. If none do, that of the model, 0 for single topics.
+        None if not measured.
     moved : ndarray of shape (K,) or 0
-        How far each topic is from those of these mixtures.
+        Distance of each topic from those of these mixtures.
     """
 
     topics: np.ndarray
@@ -53,30 +53,31 @@ class Mixing:
     moved: np.ndarray | float = 0.0
 
     def bias(self, topics: np.ndarray) -> np.ndarray:
-        """The error of each of some topics, such as these after EM, shape (K,)."""
+        """Return the error of some topics, such as these after EM, shape (K,)."""
         moved = np.broadcast_to(self.moved, len(self.topics))
         return np.asarray(moved[l1_distances(topics, self.topics).argmin(axis=1)])
 
-    def of_proportions(self, alpha0: float) -> list[Check]:
-        """One line, which asks for care where other documents prefer another alpha_0."""
+    def proportion_checks(self, alpha0: float) -> list[Check]:
+        """Return a check that asks for care if held-out documents prefer another alpha_0."""
         return [] if self.alpha0 is None else [
             Check(
-                "preferred Dirichlet sum", "alpha_0", self.alpha0, within(alpha0 / _STEP**0.5, alpha0 * _STEP**0.5),
-                "Of this one, a third and three times of it and so on that under which other documents are completed best. "
-                "Errors are widened by how far it moves the topics.",
+                "preferred Dirichlet sum", "alpha_0", self.alpha0,
+                within(alpha0 / _ALPHA0_STEP**0.5, alpha0 * _ALPHA0_STEP**0.5),
+                "The sum that completes other documents best, among this one, a third and three times of it, and so on. Errors "
+                "are widened by how far it moves the topics.",
                 "not in the papers", "caution",
                 f"Proportions do not look Dirichlet: compare with a Dirichlet sum of {number_text(self.alpha0)}, or use anchor "
                 "words, which do not ask for that.",
             )
         ]  # fmt: skip
 
-    def of_single_topics(self) -> list[Check]:
-        """One line, which asks for care where documents mix topics."""
+    def single_topic_checks(self) -> list[Check]:
+        """Return a check that asks for care if documents mix topics."""
         return [] if self.alpha0 is None else [
             Check(
-                "one topic a document", "alpha_0", self.alpha0, at_most(_MOST),
-                "Sum of the Dirichlet parameters of mixtures of topics that would explain what single topics do not. Errors "
-                "are widened by how far it moves the topics.",
+                "one topic a document", "alpha_0", self.alpha0, at_most(_MAX_SINGLE_ALPHA0),
+                "Sum of the Dirichlet parameters of mixtures that would explain what single topics do not explain. Errors are "
+                "widened by how far it moves the topics.",
                 "Anandkumar et al. 2012", "caution",
                 "The documents mix topics, or have other words in common: compare with latent Dirichlet allocation.",
             )
@@ -85,82 +86,90 @@ class Mixing:
 
 @dataclass(frozen=True)
 class Corpus:
-    """What the mixing is measured on.
+    """Moments and recovered topics of groups of documents.
 
     Attributes
     ----------
     moments, recovered : callables
-        From groups of documents to their moments, and to the topics that were recovered from these.
-    dealt : RowGroups
+        Functions from groups of documents to their moments, and to the topics recovered from these.
+    folds : Folds
     seed : int
     """
 
     moments: Callable[[tuple[int, ...]], WordMoments]
     recovered: Callable[[tuple[int, ...]], Recovered]
-    dealt: RowGroups
+    folds: Folds
     seed: int
 
     @property
     def topics(self) -> np.ndarray:
-        """Of all documents."""
-        return self.recovered(self.dealt.all).found.topics
+        """Topics of all documents."""
+        return self.recovered(self.folds.all).parameters.topics
 
-    def at(self, alpha0: float, groups: tuple[int, ...]) -> Recovered:
-        """Topics of mixed documents, recovered from the moments of some groups."""
-        return recover(lda_corrected(self.moments(groups), alpha0), len(self.topics), self.seed, tol=ROUGH)
+    def recover_at(self, alpha0: float, groups: tuple[int, ...]) -> Recovered:
+        """Recover topics of mixed documents from the moments of some groups."""
+        return recover(correct_for_lda(self.moments(groups), alpha0), len(self.topics), self.seed, tol=ROUGH_TOLERANCE)
 
 
-def mixing_by_moments(corpus: Corpus) -> Mixing:
-    """How far documents taken for single topics mix them."""
-    found, topics, everything = corpus.recovered(corpus.dealt.all), corpus.topics, corpus.dealt.all
+def measure_mixing_by_moments(corpus: Corpus) -> Mixing:
+    """Measure how far documents mix topics that a model takes for single ones."""
+    recovered, topics, all_groups = corpus.recovered(corpus.folds.all), corpus.topics, corpus.folds.all
     if len(topics) == 1:
         return Mixing(topics)
     try:
-        halves = np.array([[excess(corpus.recovered(half), 0.0) for half in split] for split in corpus.dealt.splits])
+        halves = np.array(
+            [[eigenvalue_excess(corpus.recovered(half), 0.0) for half in split] for split in corpus.folds.splits]
+        )
     except LatentiaError:
         return Mixing(topics)
-    single = excess(found, 0.0)
+    single = eigenvalue_excess(recovered, 0.0)
     noise = float(np.sqrt(np.mean((halves[:, 0] - halves[:, 1]) ** 2))) / 2
     beyond = abs(2 * single - float(halves.mean())) - _DEVIATIONS * noise
     if not beyond > 0:
         return Mixing(topics, 0.0)
-    alpha0 = search_alpha0(lambda at: excess(corpus.at(at, everything), at), single + beyond, 7, 0.02)
-    if alpha0 == ALPHA0[1]:  # no mixture explains it
+    alpha0 = search_alpha0(
+        lambda at: eigenvalue_excess(corpus.recover_at(at, all_groups), at), single + beyond, 7, 0.02
+    )
+    if alpha0 == ALPHA0[1]:  # No mixture explains the statistic.
         return Mixing(topics, alpha0)
-    return Mixing(topics, alpha0, nearest_distances(topics, corpus.at(alpha0, everything).found.topics))
+    return Mixing(topics, alpha0, nearest_distances(topics, corpus.recover_at(alpha0, all_groups).parameters.topics))
 
 
-def mixing_by_prediction(corpus: Corpus, alpha0: float, others: OtherDocuments | None) -> Mixing:
-    """The alpha_0 under which other documents are completed best, in steps of three from that of a fit."""
+def measure_mixing_by_prediction(corpus: Corpus, alpha0: float, held_out: UnseenDocuments | None) -> Mixing:
+    """Find the alpha_0 that completes held-out documents best, in factors of three from that of the fit."""
     topics = corpus.topics
-    if others is None or len(topics) == 1:
+    if held_out is None or len(topics) == 1:
         return Mixing(topics)
-    frequencies = corpus.moments(others.learned).marginal
+    frequencies = corpus.moments(held_out.learned).marginal
 
-    def scores(at: float) -> np.ndarray:
-        found = (corpus.recovered(others.learned) if at == alpha0 else corpus.at(at, others.learned)).found
-        return completion(found.topics, at * found.shares, frequencies, others.counts)
+    def score_at(candidate: float) -> np.ndarray:
+        parameters = (
+            corpus.recovered(held_out.learned)
+            if candidate == alpha0
+            else corpus.recover_at(candidate, held_out.learned)
+        ).parameters
+        return completion_scores(parameters.topics, candidate * parameters.shares, frequencies, held_out.counts)
 
     try:
-        own = scores(alpha0)
-        preferred = _climb(scores, own, alpha0, _STEP)
-        preferred = _climb(scores, own, alpha0, 1 / _STEP) if preferred == alpha0 else preferred
+        initial_scores = score_at(alpha0)
+        preferred = _climb(score_at, initial_scores, alpha0, _ALPHA0_STEP)
+        preferred = _climb(score_at, initial_scores, alpha0, 1 / _ALPHA0_STEP) if preferred == alpha0 else preferred
         if preferred == alpha0:
             return Mixing(topics, alpha0)
-        moved = nearest_distances(topics, corpus.at(preferred, corpus.dealt.all).found.topics)
+        moved = nearest_distances(topics, corpus.recover_at(preferred, corpus.folds.all).parameters.topics)
     except LatentiaError:
         return Mixing(topics)
     return Mixing(topics, preferred, moved)
 
 
-def _climb(scores: Callable[[float], np.ndarray], own: np.ndarray, start: float, step: float) -> float:
-    """The last of start, start step, start step^2 and so on up to which scores rise, clearly above the first ones."""
-    best, at = own, start
-    while ALPHA0[0] <= at * step <= ALPHA0[1]:
-        gained = scores(at * step)
-        gain = gained - own
+def _climb(score_at: Callable[[float], np.ndarray], initial_scores: np.ndarray, start: float, step: float) -> float:
+    """Multiply alpha_0 by ``step`` as long as the scores rise and are clearly above the initial ones."""
+    best_scores, alpha0 = initial_scores, start
+    while ALPHA0[0] <= alpha0 * step <= ALPHA0[1]:
+        new_scores = score_at(alpha0 * step)
+        gain = new_scores - initial_scores
         clear = gain.mean() > _DEVIATIONS * gain.std() / np.sqrt(len(gain))
-        if not (clear and gained.mean() > best.mean()):
+        if not (clear and new_scores.mean() > best_scores.mean()):
             break
-        best, at = gained, at * step
-    return at
+        best_scores, alpha0 = new_scores, alpha0 * step
+    return alpha0

@@ -1,4 +1,4 @@
-"""Tables of topics without pandas, and how they are printed with and without it."""
+"""Tables of topics without pandas, and the printing of tables with and without it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from .._control_characters import escape_controls
 
-_LEAST_WORDS, _ANCHORS = 30, 20  # characters of words, however narrow the terminal, and of anchor words
+_MIN_WORD_WIDTH, _ANCHOR_WIDTH = 30, 20  # Characters of words, even in a narrow terminal, and of anchor words.
 
 
 class PlainTable:
-    """A table of one row a topic. What it can do, a data frame does in the same words."""
+    """A table with a row for each topic, and some attributes and methods of a data frame."""
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], index: Sequence[int]) -> None:
         self._columns = {name: list(values) for name, values in columns.items()}
@@ -35,26 +35,26 @@ class PlainTable:
         return iter(self._columns)
 
     def __getitem__(self, name: Any) -> Any:
-        """``table["words"]``, a `PlainColumn`, or ``table[["share", "words"]]``, a table."""
+        """Return a column, ``table["words"]``, or a table of some columns, ``table[["share", "words"]]``."""
         if isinstance(name, list):
-            return PlainTable({one: self._columns[one] for one in name}, self.index)
+            return PlainTable({column: self._columns[column] for column in name}, self.index)
         return PlainColumn(self._columns[name], self.index)
 
     def iterrows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The number of each topic with its row, a dictionary."""
+        """Yield the number of each topic with its row, a dictionary."""
         for place, topic in enumerate(self.index):
             yield topic, {name: values[place] for name, values in self._columns.items()}
 
     def head(self, n: int = 5) -> PlainTable:
-        """The first rows."""
+        """Return the first rows."""
         return PlainTable({name: values[:n] for name, values in self._columns.items()}, self.index[:n])
 
     def __repr__(self) -> str:
-        return as_text(self._columns, self.index, "topic")
+        return format_table(self._columns, self.index, "topic")
 
 
 class PlainColumn:
-    """A column: iterates over its values, in the order of the rows; ``column[3]`` is that of topic 3."""
+    """A column: it iterates over its values in the order of the rows, and ``column[3]`` is the value of topic 3."""
 
     def __init__(self, values: Sequence[Any], index: Sequence[int]) -> None:
         self._values, self._places = list(values), {topic: place for place, topic in enumerate(index)}
@@ -75,13 +75,13 @@ class PlainColumn:
 # --- printing -------------------------------------------------------------------------------------------------------
 
 
-def as_text(columns: Mapping[str, Sequence[Any]], index: Sequence[Any], index_name: str) -> str:
-    """Columns that are all in `FORMATS`, with words cut to the width of the terminal."""
+def format_table(columns: Mapping[str, Sequence[Any]], index: Sequence[Any], index_name: str) -> str:
+    """Format columns that are all in `FORMATS`, with words cut to the width of the terminal."""
     cells = {index_name: [str(k) for k in index]}
     cells |= {name: [FORMATS[name](value) for value in values] for name, values in columns.items()}
-    for name, width in (("anchor words", _ANCHORS), ("words", _room(cells))):
+    for name, width in (("anchor words", _ANCHOR_WIDTH), ("words", _word_width(cells))):
         if name in cells:
-            cells[name] = [_cut(text, width) for text in cells[name]]
+            cells[name] = [_truncate(text, width) for text in cells[name]]
     padded = []
     for name, texts in cells.items():
         pad = str.ljust if FORMATS.get(name) is str else str.rjust
@@ -90,29 +90,31 @@ def as_text(columns: Mapping[str, Sequence[Any]], index: Sequence[Any], index_na
     return escape_controls("\n".join("  ".join(row).rstrip() for row in zip(*padded, strict=True)))
 
 
-def _room(cells: Mapping[str, Sequence[str]]) -> int:
-    """Characters of a line that the other columns leave to words."""
+def _word_width(cells: Mapping[str, Sequence[str]]) -> int:
+    """Return the number of characters of a line that remain for words."""
     widths = {name: max(map(len, [name, *texts])) for name, texts in cells.items() if name != "words"}
-    widths |= {name: min(width, _ANCHORS) for name, width in widths.items() if name == "anchor words"}
-    return max(shutil.get_terminal_size((100, 24)).columns - sum(2 + width for width in widths.values()), _LEAST_WORDS)
+    widths |= {name: min(width, _ANCHOR_WIDTH) for name, width in widths.items() if name == "anchor words"}
+    return max(
+        shutil.get_terminal_size((100, 24)).columns - sum(2 + width for width in widths.values()), _MIN_WORD_WIDTH
+    )
 
 
-def _cut(text: str, width: int) -> str:
-    """A text of at most so many characters, cut between words."""
+def _truncate(text: str, width: int) -> str:
+    """Cut a text between words to at most ``width`` characters."""
     return text if len(text) <= width else text[: width - 1].rsplit(" ", 1)[0] + "…"
 
 
-def _number(form: str) -> Callable[[float], str]:
-    return lambda value: "" if value != value else format(value, form)  # nothing for NaN
+def _format_number(form: str) -> Callable[[float], str]:
+    return lambda value: "" if value != value else format(value, form)  # NaN is blank.
 
 
 FORMATS: Mapping[Any, Callable[[Any], str]] = {
-    "share": _number(".1%"),
-    "probability": _number(".1%"),
-    "expected error": _number(".2f"),
-    "rank": _number("d"),
+    "share": _format_number(".1%"),
+    "probability": _format_number(".1%"),
+    "expected error": _format_number(".2f"),
+    "rank": _format_number("d"),
     "grade": str,
     "anchor words": str,
     "words": str,
 }
-"""How the values of a column are written; texts stand on the left."""
+"""Formats of the values of each column; texts are aligned to the left."""

@@ -1,4 +1,4 @@
-"""How topics of some documents predict the words of others: against the frequencies of words, and under other proportions."""
+"""Prediction of the words of held-out documents by topics, compared with prediction by word frequencies."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from scipy import sparse
 from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
 from ..metrics import split_tokens
-from ..passes import Blocks, RowGroups, sample_rows
-from ._refine import smoothed
+from ..passes import Blocks, Folds, sample_rows
+from ._refine import smooth_topics
 
-_DOCUMENTS = 500  # other documents,
-_WORDS = 40_000  # or of short ones as many as have so many words, half of which are hidden
-_DEVIATIONS = (
-    2.0  # standard errors of the gain in predicting other documents: topics of nothing gain that much by chance
-)
+_MAX_DOCUMENTS = 500  # Held-out documents to predict,
+_MIN_WORDS = 40_000  # or more of them if they are short: at least this many words, half of which are hidden.
+_DEVIATIONS = 2.0  # Standard errors of the gain: topics of pure noise gain that much by chance.
 
 
 @dataclass(frozen=True)
-class OtherDocuments:
-    """Documents that topics of some groups were not learned from.
+class UnseenDocuments:
+    """Documents outside the groups that topics were learned from.
 
     Attributes
     ----------
     learned : tuple of int
-        The groups that are learned from.
+        Groups that the topics are learned from.
     counts : csr_array of shape (n, V)
         Some of the other documents: 500, or as many as have 40,000 words.
     """
@@ -37,49 +35,50 @@ class OtherDocuments:
     counts: sparse.csr_array
 
 
-def other_documents(blocks: Blocks, dealt: RowGroups, refined: bool) -> OtherDocuments | None:
-    """Learn from three quarters; where that takes passes, from the half that is learned from for the expected errors."""
-    if dealt.n == 1:
+def select_unseen_documents(blocks: Blocks, folds: Folds, refined: bool) -> UnseenDocuments | None:
+    """Hold out a quarter of the documents; of refined topics the half that the fits for the expected errors hold out."""
+    if folds.n == 1:
         return None
-    return _outside(blocks, dealt, dealt.splits[0][0] if refined or dealt.n < 4 else dealt.all[:-1])
+    return _hold_out(blocks, folds, folds.splits[0][0] if refined or folds.n < 4 else folds.all[:-1])
 
 
 def prediction_checks(
-    fitted: Callable[[OtherDocuments], np.ndarray],
+    predict: Callable[[UnseenDocuments], np.ndarray],
     frequencies: np.ndarray,
-    others: OtherDocuments | None,
+    held_out: UnseenDocuments | None,
     blocks: Blocks,
-    dealt: RowGroups,
+    folds: Folds,
 ) -> list[Check]:
-    """One line of the evidence, a veto; none if there are no other documents, or nothing can be learned.
+    """Return a check, a veto; none if there are no held-out documents, or nothing can be learned.
 
-    Topics of a half of the documents may predict badly where those of all predict well. Where they do not clearly predict the
-    other half, topics of three quarters are asked as well, and what all documents gain follows from both: with n documents the
-    gain falls short of its limit by about c / n.
+    Topics of half of the documents may predict badly where those of all predict well. If they do not clearly predict the other
+    half, topics of three quarters predict as well, and the gain of all documents is extrapolated from both: with n documents
+    the gain is short of its limit by about c / n.
 
     Parameters
     ----------
-    fitted : callable
-        Log-likelihood of one half of the words of the other documents given the other half (`split_tokens`), shape (n,).
+    predict : callable
+        Returns the log-likelihood of one half of the words of held-out documents given the other half (`split_tokens`), shape
+        (n,).
     frequencies : ndarray of shape (V,)
-        Of the words in the documents that are learned from.
-    others : OtherDocuments or None
+        Frequencies of the words in the documents that topics are learned from.
+    held_out : UnseenDocuments or None
         The documents that are predicted first.
-    blocks, dealt : Blocks, RowGroups
-        All documents, and how they are assigned to groups.
+    blocks, folds : Blocks, Folds
+        All documents, and their groups.
     """
-    if others is None:
+    if held_out is None:
         return []
-    logs = np.log(smoothed(frequencies, frequencies, 1.0))
+    logs = np.log(smooth_topics(frequencies, frequencies, 1.0))
 
-    def scores_of(fold: OtherDocuments) -> np.ndarray:
-        return np.array([fitted(fold), split_tokens(fold.counts)[1] @ logs])
+    def score(documents: UnseenDocuments) -> np.ndarray:
+        return np.array([predict(documents), split_tokens(documents.counts)[1] @ logs])
 
-    scores, more = None, len(others.learned) < dealt.n - 1
+    scores, has_more = None, len(held_out.learned) < folds.n - 1
     try:
-        scores = scores_of(others)
+        scores = score(held_out)
         if _clear_gain(scores) <= 0:
-            scores = _extrapolated(scores_of, blocks, dealt) if more else scores
+            scores = _extrapolate(score, blocks, folds) if has_more else scores
     except LatentiaError:
         if scores is None:
             return []
@@ -88,37 +87,37 @@ def prediction_checks(
     )
 
 
-def _extrapolated(scores_of: Callable[[OtherDocuments], np.ndarray], blocks: Blocks, dealt: RowGroups) -> np.ndarray:
+def _extrapolate(score: Callable[[UnseenDocuments], np.ndarray], blocks: Blocks, folds: Folds) -> np.ndarray:
     """Return log-likelihoods under topics of all documents and under word frequencies, shape (2, n).
 
-    They are of the documents of one half; of both, where the gain in one is not clearly positive or negative.
+    The documents are those of one half, or of both if the gain in one is not clearly positive or negative.
     """
-    n, scores = dealt.n, np.empty((2, 0))
+    n, scores = folds.n, np.empty((2, 0))
     weight = (n / (n - 1) - 1) / (2 - n / (n - 1))
-    for learned, unseen in (dealt.splits[0], dealt.splits[0][::-1]):
-        for group in unseen:
-            fold = _outside(blocks, dealt, tuple(g for g in dealt.all if g != group))
-            if fold is not None:
-                of_most = scores_of(fold)
-                of_half = scores_of(replace(fold, learned=learned))
-                scores = np.hstack([scores, of_most + weight * (of_most - of_half)])
+    for learned, held_out_groups in (folds.splits[0], folds.splits[0][::-1]):
+        for group in held_out_groups:
+            documents = _hold_out(blocks, folds, tuple(g for g in folds.all if g != group))
+            if documents is not None:
+                scores_of_most = score(documents)
+                scores_of_half = score(replace(documents, learned=learned))
+                scores = np.hstack([scores, scores_of_most + weight * (scores_of_most - scores_of_half)])
         if _clear_gain(scores) > 0 or _clear_gain(scores[::-1]) > 0:
             break
     return scores
 
 
 def _clear_gain(scores: np.ndarray) -> float:
-    """Return the least gain of the first row over the second that is not by chance, in nats a document."""
+    """Return a lower bound of the gain of the first row over the second, in nats a document."""
     gains = scores[0] - scores[1]
     return float(gains.mean() - _DEVIATIONS * gains.std() / np.sqrt(gains.size))
 
 
-def _outside(blocks: Blocks, dealt: RowGroups, learned: tuple[int, ...]) -> OtherDocuments | None:
-    """Return documents that are in none of the groups that are learned from, if there are any with words."""
-    others = blocks.group([g for g in dealt.all if g not in learned], dealt)
-    tables = list(sample_rows(others, _DOCUMENTS)) if len(others) else []
+def _hold_out(blocks: Blocks, folds: Folds, learned: tuple[int, ...]) -> UnseenDocuments | None:
+    """Return documents outside the groups that topics are learned from, if there are any with words."""
+    held_out = blocks.group([g for g in folds.all if g not in learned], folds)
+    tables = list(sample_rows(held_out, _MAX_DOCUMENTS)) if len(held_out) else []
     counts = sparse.csr_array(tables[0], dtype=np.float64) if tables else None
-    if counts is not None and 0 < counts.sum() < _WORDS:
-        enough = int(np.ceil(_WORDS * counts.shape[0] / counts.sum()))
-        counts = sparse.csr_array(sample_rows(others, enough)[0], dtype=np.float64)
-    return OtherDocuments(learned, counts) if counts is not None and counts.sum() else None
+    if counts is not None and 0 < counts.sum() < _MIN_WORDS:
+        n_rows = int(np.ceil(_MIN_WORDS * counts.shape[0] / counts.sum()))
+        counts = sparse.csr_array(sample_rows(held_out, n_rows)[0], dtype=np.float64)
+    return UnseenDocuments(learned, counts) if counts is not None and counts.sum() else None

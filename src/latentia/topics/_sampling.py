@@ -1,4 +1,4 @@
-"""Posterior means of topics by collapsed Gibbs sampling whose draws hang on the content of the documents alone.
+"""Posterior means of topics by collapsed Gibbs sampling with draws that depend on the content of the documents alone.
 
 Model: a document has proportions from Dirichlet(alpha), a topic has word probabilities from Dirichlet(beta), and every
 occurrence of a word draws a topic and then the word. With proportions and topics integrated out, the topic z of an
@@ -6,20 +6,20 @@ occurrence of word w in document d has, given the topics of all others,
 
     P(z = k)  proportional to  (n_dk + alpha_k) (n_wk + beta_w) / (n_k + sum beta),
 
-n being the counts of the other occurrences: of topics in the document, of words in topics, of topics. A sweep draws every z
-anew. After a burn-in the probabilities themselves, not the draws, are summed over sweeps; the sums with beta, normalised,
+where n are the counts of the other occurrences: of topics in the document, of words in topics, and of topics. A sweep draws
+every z again. After a burn-in the probabilities, not the draws, are summed over sweeps; the sums plus beta, normalised,
 estimate the posterior mean of the topics.
 
-Documents are cut into groups by a hash of their content. Within a group every document sees the counts of words in topics
-as they stood before the group; whole numbers are added afterwards. A draw is a hash of the content of the document, the
-ordinal of its copy, the place of the word and the sweep. Probabilities are summed in multiples of 2^-20, which double
-precision adds exactly. So neither a seed nor the order of documents nor the number of threads enters the answer.
+Documents are split into groups by a hash of their content. Within a group every document uses the counts of words in topics
+from before the group; whole numbers are added afterwards. A draw is a hash of the content of the document, the number of its
+copy, the position of the word and the sweep. Probabilities are summed in multiples of 2^-20, which double precision adds
+exactly. So the result depends neither on a seed, nor on the order of documents, nor on the number of threads.
 
-The parameters alpha and beta follow Minka's fixed point on the counts. beta has a number for each word, shared by the
-topics: words that are common to all topics have a large one.
+The parameters alpha and beta follow Minka's fixed point on the counts. beta has an entry for each word, shared by the topics,
+which is large for words that are common to all topics.
 
-Proportions of real documents are seldom Dirichlet: some topics meet often, others never. So documents are of K kinds (32 at
-most), each with an alpha of its own, and a sweep draws the kind of every document as well. These alphas are shrunk to that
+Proportions of real documents are seldom Dirichlet: some topics often occur together, others never. So documents have one of K
+kinds (at most 32), each with its alpha, and a sweep draws the kind of every document as well. These alphas are shrunk to that
 of all documents. On planted worlds, two fits each from the true topics, the error with kinds is .75 of that with one kind for
 logistic-normal proportions, .996 to 1.008 for seven worlds with Dirichlet ones, and 1.02 to 1.08 for four topics of 80 words.
 With a given sum of alpha there is one kind.
@@ -28,8 +28,8 @@ Memory: 4 bytes for every occurrence of a word, and for every word and topic 20 
 
 Source: T. Griffiths, M. Steyvers, Finding scientific topics, PNAS 101, 2004, for the sampler; H. Wallach, D. Mimno, A.
 McCallum, Rethinking LDA: why priors matter, NIPS 2009, and T. Minka, Estimating a Dirichlet distribution, 2000, for the
-priors; D. Newman, A. Asuncion, P. Smyth, M. Welling, Distributed algorithms for topic models, JMLR 10, 2009, for documents
-that are updated together.
+priors; D. Newman, A. Asuncion, P. Smyth, M. Welling, Distributed algorithms for topic models, JMLR 10, 2009, for simultaneous
+updates of documents.
 """
 
 from __future__ import annotations
@@ -44,39 +44,39 @@ from numba import njit
 from scipy import sparse
 from scipy.special import digamma, gammaln
 
-from .._threads import Parallel, for_chunks, threads
-from ..passes.blocks import Blocks, mixed_bits
-from .prevalence import unmixing
+from ..passes.blocks import Blocks, mix_bits
+from ..system.threads import Parallel, run_in_chunks, threads
+from .prevalence import unmixing_matrix
 
-MOST_OCCURRENCES = 30_000_000
-"""Occurrences of words whose topics are sampled, in some 20 bytes each; a part of more documents has so many."""
+MAX_OCCURRENCES = 30_000_000
+"""Sampled occurrences of words, in some 20 bytes each; of larger corpora a part of this size is sampled."""
 
 _N_GROUPS = 16  # More groups follow the sampler more closely, and cost more waits between threads.
-_FIRST_ROUNDS = 3  # Rounds over a document with the topics of the start, before there are counts.
-_LANES = 8  # Topics are padded to a multiple of it.
-_EXACT, _OCTAVE = 64, 8  # Numbers of words below 64 have a bin of their own; each doubling beyond has eight.
-_BINS = _EXACT + 24 * _OCTAVE
-_UNIT = 1 << 20  # of probabilities
-_ALPHA, _ALPHA_SUM, _BETA = 0.1, 2.0, 0.05  # where the priors start: alpha, its sum at most, and beta
-_ALPHA_STEPS, _BETA_STEPS = 3, 2  # of the fixed point after each sweep
-_LEARNED_FROM = 3  # sweeps after which the priors are learned
-_MOST_KINDS = 32  # of documents
-_SHRINKAGE = 1.0  # occurrences of words that the alpha of all documents counts for in each kind
-_LEAST_ALPHA, _LEAST_BETA, _MOST_BETA = 1e-3, 1e-6, 1e3
-_WINDOW, _DRIFT = 10, 2e-4  # The burn-in ends when the mean log-likelihood of so many sweeps rises by a smaller share.
-_ALPHA_DRIFT = (
-    0.02  # The same of the sum of alpha, which mixed documents take long to learn. It moves by .01 by chance.
-)
-_FEWEST, _MOST = 20, 100  # sweeps of a burn-in
-_FEWEST_OF_MANY, _FEWEST_AVERAGED = 15, 6  # sweeps of a burn-in, and averaged, where there are many documents
-_SPREAD_EVERY = 5  # averaged sweeps from one draw of the topics to the next
-_ROUNDS, _DOCUMENTS_AT_ONCE = (5, 20), 256  # over a document with given topics: before, and averaged
-_STREAM = 0x9E3779B97F4A7C15
+_INITIAL_ROUNDS = 3  # Rounds over a document with the initial topics, before there are counts.
+_LANE_WIDTH = 8  # Topics are padded to a multiple of it.
+_N_EXACT_BINS = 64  # Numbers of words below 64 have a bin each,
+_BINS_PER_OCTAVE = 8  # and each doubling beyond has eight bins.
+_N_BINS = _N_EXACT_BINS + 24 * _BINS_PER_OCTAVE
+_PROBABILITY_UNIT = 1 << 20  # Probabilities are sums of multiples of one over this.
+_ALPHA, _ALPHA_SUM, _BETA = 0.1, 2.0, 0.05  # Initial alpha, its largest initial sum, and initial beta.
+_ALPHA_STEPS, _BETA_STEPS = 3, 2  # Steps of the fixed points after each sweep.
+_LEARNING_STARTS_AT = 3  # Sweeps before the priors are estimated.
+_MAX_KINDS = 32  # Kinds of documents.
+_SHRINKAGE = 1.0  # Weight of the alpha of all documents in that of each kind, in occurrences of words.
+_MIN_ALPHA, _MIN_BETA, _MAX_BETA = 1e-3, 1e-6, 1e3
+_WINDOW, _DRIFT = 10, 2e-4  # The burn-in ends when the mean log-likelihood of ten sweeps rises by a smaller share.
+_ALPHA_DRIFT = 0.02  # The same for the sum of alpha, which converges slowly for mixed documents; .01 is chance.
+_MIN_BURN_IN, _MAX_BURN_IN = 20, 100  # Sweeps of a burn-in.
+_MIN_BURN_IN_OF_PART, _MIN_AVERAGED = 15, 6  # Fewest sweeps of a burn-in, and of the average, for large corpora.
+_SPREAD_EVERY = 5  # Averaged sweeps from one draw of the topics to the next.
+_GIBBS_ROUNDS = 5, 20  # Rounds over a document with given topics: burn-in, and averaged.
+_DOCUMENTS_AT_ONCE = 256  # Documents that a thread takes at a time.
+_STREAM = 0x9E3779B97F4A7C15  # Odd multiplier of the hashes of copies.
 
 
 @dataclass(frozen=True)
-class SampledTopics:
-    """Posterior means, and how far they can be trusted.
+class TopicPosterior:
+    """Posterior means and their errors.
 
     Attributes
     ----------
@@ -86,15 +86,15 @@ class SampledTopics:
     shares : ndarray of shape (K,)
         Shares of the topics in all words.
     spread : ndarray of shape (K,)
-        Mean l1 distance of topics that are drawn from the posterior to their mean.
+        Mean l1 distance of draws from the posterior to their mean.
     confusions : ndarray of shape (n_draws, K, K)
-        What errors of topics that are drawn from the posterior make of proportions (`latentia.topics.prevalence`).
+        Effect of the errors of draws from the posterior on proportions (`latentia.topics.prevalence`).
     noise : ndarray of shape (K,)
-        l1 error of the mean because so few sweeps are averaged: half of the distance between both halves of them.
+        l1 error of the mean from the finite number of sweeps: half of the distance between the means of both halves.
     log_likelihood : ndarray of shape (n_sweeps,)
-        Of all words, each predicted from all others, in nats.
+        Log-likelihood of all words, each predicted from all others, in nats.
     drift : float
-        Share of the log-likelihood that the second half of the averaged sweeps gains on the first.
+        Share of the log-likelihood that the second half of the averaged sweeps gains over the first.
     """
 
     topics: np.ndarray
@@ -107,9 +107,9 @@ class SampledTopics:
     drift: float
 
 
-def can_be_sampled(table: sparse.csr_array) -> bool:
-    """Return True if all counts are whole, and no few documents have more words than can be held."""
-    return bool(table.sum() <= 2 * MOST_OCCURRENCES and (table.data == np.rint(table.data)).all())
+def is_samplable(table: sparse.csr_array) -> bool:
+    """Return True if all counts are whole numbers and their words fit into memory."""
+    return bool(table.sum() <= 2 * MAX_OCCURRENCES and (table.data == np.rint(table.data)).all())
 
 
 def sample_topics(
@@ -123,48 +123,48 @@ def sample_topics(
     alpha_sum: float | None = None,
     n_jobs: int | None = None,
     all_documents: Blocks | None = None,
-) -> SampledTopics:
-    """Run a chain and average it; then draw the topics of all documents once, if there are more.
+) -> TopicPosterior:
+    """Run a chain and average it; if there are more documents than in the chain, then draw the topics of all once.
 
     Parameters
     ----------
     table : csr_array of shape (n, V)
         Whole counts, with documents and words in canonical order (`latentia.topics._ordering`).
     topics : ndarray of shape (K, V)
-        Where the chain starts, positive wherever there are words.
+        Initial topics, positive wherever there are words.
     burn_in : int or "auto"
-        Sweeps before the averaged ones; "auto" makes 20 to 100, until log-likelihood and alpha settle.
+        Sweeps before the averaged ones; "auto" runs 20 to 100, until log-likelihood and alpha converge.
     n_averaged : int
     effort : float
-        Share of the sweeps of a long burn-in, and of those averaged, that are made: at least 15 and 6 of them.
+        Share of the sweeps of a long burn-in, and of the averaged ones, that are run: at least 15 and 6.
     alpha : ndarray of shape (K,), optional
-        Where the Dirichlet parameters of the proportions start.
+        Initial Dirichlet parameters of the proportions.
     alpha_sum : float, optional
-        Their sum, where it is known.
+        Their sum, if known.
     n_jobs : int, optional
     all_documents : Blocks, optional
-        Documents of which ``table`` is a part. They are read once, and every block is drawn with the topics of the chain and
-        of the blocks before it.
+        Documents of which ``table`` is a part. They are read once; every block is drawn with the topics of the chain and of the
+        blocks before it.
     """
     n_workers = effective_n_jobs(n_jobs)
     with threads(n_workers) as parallel:
         sampler = TopicSampler(table, topics, alpha, alpha_sum, parallel, n_workers)
-        sampler.burn_in(burn_in, most=max(_FEWEST_OF_MANY, int(effort * _MOST)))
-        sampler.average(max(min(n_averaged, _FEWEST_AVERAGED), int(effort * n_averaged)))
-        sampled = sampler.sampled()
+        sampler.burn_in(burn_in, max_sweeps=max(_MIN_BURN_IN_OF_PART, int(effort * _MAX_BURN_IN)))
+        sampler.average(max(min(n_averaged, _MIN_AVERAGED), int(effort * n_averaged)))
+        posterior = sampler.posterior()
         if all_documents is None:
-            return sampled
-        counts, before = np.zeros(sampler.counts.shape), sampled.topics.T * sampler.counts.sum(axis=0)
+            return posterior
+        counts, counts_before = np.zeros(sampler.counts.shape), posterior.topics.T * sampler.counts.sum(axis=0)
         for block in all_documents:
-            drawn = (before + counts).T
-            drawn /= drawn.sum(axis=1, keepdims=True)
+            current_topics = (counts_before + counts).T
+            current_topics /= current_topics.sum(axis=1, keepdims=True)
             part = sparse.csr_array(block[0])
-            counts += TopicSampler(part, drawn, sampled.alpha, alpha_sum, parallel, n_workers).counts
+            counts += TopicSampler(part, current_topics, posterior.alpha, alpha_sum, parallel, n_workers).counts
     mean = counts + sampler.beta[:, None]
     topics = np.ascontiguousarray((mean / mean.sum(axis=0)).T)
-    spread, confusion = errors_of_draw(mean, topics, 0)
+    spread, confusion = draw_errors(mean, topics, 0)
     shares = counts.sum(axis=0) / counts.sum()
-    return replace(sampled, topics=topics, shares=shares, spread=spread, confusions=confusion[None])
+    return replace(posterior, topics=topics, shares=shares, spread=spread, confusions=confusion[None])
 
 
 class TopicSampler:
@@ -195,47 +195,47 @@ class TopicSampler:
         tokens = np.append(0, np.cumsum(data, dtype=np.int64))[indptr]
         self._documents = indptr, table.indices.astype(np.int32), data, tokens
         self._keys = document_keys(table)
-        group = mixed_bits(self._keys) % np.uint64(_N_GROUPS)
+        group = mix_bits(self._keys) % np.uint64(_N_GROUPS)
         self._groups = [np.flatnonzero(group == g) for g in range(_N_GROUPS)]
         self._old = np.zeros(tokens[-1], np.uint16)
         self._new = np.zeros_like(self._old)
-        width = -(-self.n_topics // _LANES) * _LANES
+        width = -(-self.n_topics // _LANE_WIDTH) * _LANE_WIDTH
         self.counts = np.zeros((self._n_words, self.n_topics), np.int32)
         self._by_word = np.zeros((self._n_words, width), np.float32)
         self._by_word[:, : self.n_topics] = topics.T
-        self._inverse = np.ones(width, np.float32)
+        self._safe_inverse = np.ones(width, np.float32)
         self._sums = np.zeros((n_workers, 0, width))
         self._n_averaged, self._errors, self._noise = 0, list[tuple[np.ndarray, np.ndarray]](), np.zeros(self.n_topics)
-        n_kinds = 1 if alpha_sum is not None else min(self.n_topics, _MOST_KINDS)
+        n_kinds = 1 if alpha_sum is not None else min(self.n_topics, _MAX_KINDS)
         self._kinds, self._kind_alpha = np.zeros(len(indptr) - 1, np.int64), np.tile(self.alpha, (n_kinds, 1))
-        self._histogram = np.zeros((n_workers, n_kinds, 2, self.n_topics + 1, _BINS), np.int64)
+        self._histogram = np.zeros((n_workers, n_kinds, 2, self.n_topics + 1, _N_BINS), np.int64)
         self._draw(started=False)
-        _count(*self._documents, self._new, self.counts)
+        _count_topics(*self._documents, self._new, self.counts)
         self._totals: np.ndarray = self.counts.sum(axis=0)
         self._old[:] = self._new
-        self._refresh()
+        self._refresh_weights()
 
     # --- sweeps -------------------------------------------------------------------------------------------------
 
-    def burn_in(self, n_sweeps: int | Literal["auto"] = "auto", most: int = _MOST) -> None:
-        """Draw until the log-likelihood rises no more, or so many times."""
+    def burn_in(self, n_sweeps: int | Literal["auto"] = "auto", max_sweeps: int = _MAX_BURN_IN) -> None:
+        """Sweep until the log-likelihood converges, or ``n_sweeps`` times."""
         if n_sweeps != "auto":
             for _ in range(n_sweeps):
                 self._sweep()
             return
         alpha_sum = 0.0
-        while self.n_sweeps < most:
+        while self.n_sweeps < max_sweeps:
             self._sweep()
             if self.n_sweeps % _WINDOW:
                 continue
             alpha_before, alpha_sum = alpha_sum, self.alpha.sum()
-            if self.n_sweeps >= _FEWEST:
+            if self.n_sweeps >= _MIN_BURN_IN:
                 before, after = np.reshape(self.log_likelihood[-2 * _WINDOW :], (2, _WINDOW)).mean(axis=1)
                 if after - before < _DRIFT * abs(after) and abs(alpha_sum - alpha_before) < _ALPHA_DRIFT * alpha_sum:
                     return
 
     def average(self, n_sweeps: int) -> None:
-        """Draw so many times, and sum the probabilities."""
+        """Sweep ``n_sweeps`` times, and sum the probabilities."""
         self._sums = np.zeros((self._n_workers, *self._by_word.shape))
         first_half = self.topics
         for i in range(n_sweeps):
@@ -243,10 +243,10 @@ class TopicSampler:
             if i == n_sweeps // 2 - 1:
                 first_half = self.topics
             if i >= n_sweeps // 2 and i % _SPREAD_EVERY == 0:
-                self._errors.append(errors_of_draw(self.counts + self.beta[:, None], self.topics, i))
+                self._errors.append(draw_errors(self.counts + self.beta[:, None], self.topics, i))
         self._noise = np.abs(first_half - self.topics).sum(axis=1)
 
-    def sampled(self) -> SampledTopics:
+    def posterior(self) -> TopicPosterior:
         """Return the posterior means."""
         values = np.array(self.log_likelihood)
         first, second = np.array_split(values[len(values) - self._n_averaged :], 2)
@@ -254,14 +254,14 @@ class TopicSampler:
         k = self.n_topics
         spread = np.mean([spread for spread, _ in self._errors], axis=0) if self._errors else np.zeros(k)
         confusions = np.array([confusion for _, confusion in self._errors]).reshape(-1, k, k)
-        return SampledTopics(self.topics, self.alpha, self.shares, spread, confusions, self._noise, values, drift)
+        return TopicPosterior(self.topics, self.alpha, self.shares, spread, confusions, self._noise, values, drift)
 
     @property
     def topics(self) -> np.ndarray:
-        """Posterior mean of the topics by the sums of probabilities, or by the counts before there are any, (K, V)."""
+        """Posterior mean of the topics, (K, V), by the sums of probabilities or, before averaging, by the counts."""
         sums: np.ndarray = self.counts.astype(np.float64)
         if self._n_averaged:
-            sums = self._sums.sum(axis=0)[:, : self.n_topics] / (_UNIT * self._n_averaged)
+            sums = self._sums.sum(axis=0)[:, : self.n_topics] / (_PROBABILITY_UNIT * self._n_averaged)
         mean = sums + self.beta[:, None]
         return np.ascontiguousarray((mean / mean.sum(axis=0)).T)
 
@@ -274,8 +274,8 @@ class TopicSampler:
         self._draw(started=True, averaged=averaged)
         self.n_sweeps += 1
         self._n_averaged += averaged
-        if self.n_sweeps >= _LEARNED_FROM:
-            self._learn()
+        if self.n_sweeps >= _LEARNING_STARTS_AT:
+            self._update_priors()
 
     def _draw(self, *, started: bool, averaged: bool = False) -> None:
         width = self._by_word.shape[1]
@@ -284,57 +284,63 @@ class TopicSampler:
         sums = self._sums if averaged else self._sums[:, :0]
         log_likelihood = np.zeros(self._n_workers, np.int64)
         sweep = np.uint64(self.n_sweeps + started)
-        rounds = 1 if started else _FIRST_ROUNDS
+        rounds = 1 if started else _INITIAL_ROUNDS
         n_documents = self._histogram.sum(axis=0)[:, 0, -1].sum(axis=1)
-        log_rising = _log_rising(self._kind_alpha, n_documents) if self.n_sweeps >= _LEARNED_FROM else _NO_KINDS
+        log_rising = (
+            _log_rising_factorials(self._kind_alpha, n_documents) if self.n_sweeps >= _LEARNING_STARTS_AT else _NO_KINDS
+        )
         self._histogram[:] = 0
         for documents in self._groups:
             ends = np.linspace(0, len(documents), self._n_workers + 1).astype(np.int64)
 
             def draw(i: int, documents: np.ndarray = documents, ends: np.ndarray = ends) -> None:
                 log_likelihood[i] += _draw_topics(
-                    documents[ends[i] : ends[i + 1]], *self._documents, self._keys, sweep, self._by_word, self._inverse,
+                    documents[ends[i] : ends[i + 1]], *self._documents, self._keys, sweep, self._by_word, self._safe_inverse,
                     alpha, log_rising, self._kinds, started, rounds, self._old, self._new, sums[i], self._histogram[i],
                 )  # fmt: skip
 
             self._parallel(draw, self._n_workers)
             if started:
-                _apply(documents, *self._documents, self._old, self._new, self.counts, self._totals, self._by_word)
+                _apply_changes(
+                    documents, *self._documents, self._old, self._new, self.counts, self._totals, self._by_word
+                )
                 self._set_totals()
         if started:
-            self.log_likelihood.append(float(log_likelihood.sum()) / _UNIT)
+            self.log_likelihood.append(float(log_likelihood.sum()) / _PROBABILITY_UNIT)
 
-    def _learn(self) -> None:
+    def _update_priors(self) -> None:
         histogram = self._histogram.sum(axis=0)
-        self.alpha = _learned_alpha(self.alpha[None], histogram.sum(axis=0, keepdims=True))[0]
+        self.alpha = _estimate_alpha(self.alpha[None], histogram.sum(axis=0, keepdims=True))[0]
         if self._alpha_sum is not None:
             self.alpha *= self._alpha_sum / self.alpha.sum()
         several = len(self._kind_alpha) > 1
-        self._kind_alpha = _learned_alpha(self._kind_alpha, histogram, self.alpha) if several else self.alpha[None]
-        self.beta = _learned_beta(self.beta, self.counts)
-        self._refresh()
+        self._kind_alpha = _estimate_alpha(self._kind_alpha, histogram, self.alpha) if several else self.alpha[None]
+        self.beta = _estimate_beta(self.beta, self.counts)
+        self._refresh_weights()
 
-    def _refresh(self) -> None:
-        """Set what is read of counts and priors."""
+    def _refresh_weights(self) -> None:
+        """Update the weights of words from counts and priors."""
         self._by_word[:, : self.n_topics] = self.counts + self.beta[:, None]
         self._set_totals()
 
     def _set_totals(self) -> None:
-        self._inverse[: self.n_topics] = 1 / (self._totals + self.beta.sum())
+        self._safe_inverse[: self.n_topics] = 1 / (self._totals + self.beta.sum())
 
 
-def errors_of_draw(parameters: np.ndarray, topics: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the l1 distance of draws from Dirichlet distributions, (V, K), to their means, (K, V); and their confusion."""
-    rng = np.random.default_rng(number)  # Words are in canonical order, so that a fixed seed makes no choice.
-    drawn = rng.standard_gamma(parameters)
-    error = drawn / np.maximum(drawn.sum(axis=0), 1e-300) - topics.T
-    return np.abs(error).sum(axis=0), unmixing(topics, topics.mean(axis=0)) @ error
+def draw_errors(parameters: np.ndarray, topics: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw topics from Dirichlet distributions, (V, K); return their l1 distances to the means (K, V), and the confusion."""
+    rng = np.random.default_rng(
+        number
+    )  # Words are in canonical order, so that a fixed seed does not depend on the input.
+    draws = rng.standard_gamma(parameters)
+    error = draws / np.maximum(draws.sum(axis=0), 1e-300) - topics.T
+    return np.abs(error).sum(axis=0), unmixing_matrix(topics, topics.mean(axis=0)) @ error
 
 
 def mean_proportions(
     table: sparse.csr_array, topics: np.ndarray, alpha: np.ndarray, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Return posterior means of the proportions of documents under given topics, shape (n, K), by sampling.
+    """Sample the posterior means of the proportions of documents under given topics, shape (n, K).
 
     Parameters
     ----------
@@ -349,78 +355,78 @@ def mean_proportions(
     by_word = np.ascontiguousarray(topics.T)
 
     def sample(first: int, last: int) -> None:
-        _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha, *_ROUNDS, proportions)
+        _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha, *_GIBBS_ROUNDS, proportions)
 
-    for_chunks(sample, table.shape[0], _DOCUMENTS_AT_ONCE, n_jobs)
+    run_in_chunks(sample, table.shape[0], _DOCUMENTS_AT_ONCE, n_jobs)
     return proportions
 
 
 def document_keys(table: sparse.csr_array) -> np.ndarray:
-    """Return a key for every document: a hash of its words, of its ordinal among its copies, and of the number of words."""
+    """Return a hash of every document's words, its number among its copies, and the number of all words."""
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
-    entries = mixed_bits(table.indices.astype(np.uint64) + np.uint64(1)) ^ table.data.astype(np.uint64)
+    entries = mix_bits(table.indices.astype(np.uint64) + np.uint64(1)) ^ table.data.astype(np.uint64)
     content = np.full(table.shape[0], np.uint64(table.data.sum()))
-    np.add.at(content, rows, mixed_bits(entries))
+    np.add.at(content, rows, mix_bits(entries))
     order = np.argsort(content, kind="stable")
     first = np.flatnonzero(np.append(True, content[order][1:] != content[order][:-1]))
     ordinal = np.empty(len(order), np.uint64)
     ordinal[order] = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    return mixed_bits(mixed_bits(content) + ordinal * np.uint64(_STREAM))
+    return mix_bits(mix_bits(content) + ordinal * np.uint64(_STREAM))
 
 
-def _learned_alpha(alpha: np.ndarray, histogram: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
-    """Return Minka's fixed point for each kind of documents, shape (n_kinds, K).
+def _estimate_alpha(alpha: np.ndarray, histogram: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
+    """Take steps of Minka's fixed point for each kind of documents, shape (n_kinds, K).
 
     Parameters
     ----------
     alpha : ndarray of shape (n_kinds, K)
     histogram : ndarray of shape (n_kinds, 2, K + 1, n_bins)
-        Documents and their words by numbers of words in a topic, the last row by lengths.
+        Documents and their words by numbers of words in a topic; the last row is by length.
     center : ndarray of shape (K,), optional
-        What the parameters are shrunk to.
+        Center to which the parameters are shrunk.
     """
     n_kinds, k = alpha.shape
-    kind, topic, b = np.nonzero(histogram[:, 0])
-    documents = histogram[kind, 0, topic, b].astype(np.float64)
-    size, of_topic = histogram[kind, 1, topic, b] / documents, topic < k
-    cell, (weight, place) = kind * k + topic, (0.0, 1.0) if center is None else (_SHRINKAGE, center)
+    kind, topic, bin_number = np.nonzero(histogram[:, 0])
+    documents = histogram[kind, 0, topic, bin_number].astype(np.float64)
+    size, of_topic = histogram[kind, 1, topic, bin_number] / documents, topic < k
+    cell, (weight, target) = kind * k + topic, (0.0, 1.0) if center is None else (_SHRINKAGE, center)
     for _ in range(_ALPHA_STEPS):
-        at = np.where(of_topic, alpha[kind, np.minimum(topic, k - 1)], alpha.sum(axis=1)[kind])
-        terms = documents * (digamma(size + at) - digamma(at))
-        above = alpha * np.bincount(cell[of_topic], terms[of_topic], n_kinds * k).reshape(n_kinds, k)
-        below = np.bincount(kind[~of_topic], terms[~of_topic], n_kinds)[:, None]
-        if not (below + weight > 0).all():
+        parameter = np.where(of_topic, alpha[kind, np.minimum(topic, k - 1)], alpha.sum(axis=1)[kind])
+        terms = documents * (digamma(size + parameter) - digamma(parameter))
+        numerator = alpha * np.bincount(cell[of_topic], terms[of_topic], n_kinds * k).reshape(n_kinds, k)
+        denominator = np.bincount(kind[~of_topic], terms[~of_topic], n_kinds)[:, None]
+        if not (denominator + weight > 0).all():
             return alpha
-        alpha = np.maximum((above + weight) / (below + weight / place), _LEAST_ALPHA)
+        alpha = np.maximum((numerator + weight) / (denominator + weight / target), _MIN_ALPHA)
     return alpha
 
 
-def _log_rising(alpha: np.ndarray, n_documents: np.ndarray) -> np.ndarray:
-    """Return log Gamma(n + alpha_k) / Gamma(alpha_k) of every kind, topic and n below 64, shape (n_kinds, K + 2, 64).
+def _log_rising_factorials(alpha: np.ndarray, n_documents: np.ndarray) -> np.ndarray:
+    """Return log Gamma(n + alpha_k) / Gamma(alpha_k) for every kind, topic and n below 64, shape (n_kinds, K + 2, 64).
 
-    The last two rows are minus the same of the sum of alpha, and the log of the share of the kind.
+    The last two rows are minus the same for the sum of alpha, and the log share of the kind.
     """
-    n = np.arange(_EXACT)
-    every = np.column_stack([alpha, alpha.sum(axis=1)])[:, :, None]
-    rising = gammaln(n + every) - gammaln(every)
-    rising[:, -1] *= -1
-    share = np.broadcast_to(np.log(n_documents + 1.0)[:, None, None], (len(alpha), 1, _EXACT))
-    return np.concatenate([rising, share], axis=1)
+    n = np.arange(_N_EXACT_BINS)
+    parameters = np.column_stack([alpha, alpha.sum(axis=1)])[:, :, None]
+    log_ratios = gammaln(n + parameters) - gammaln(parameters)
+    log_ratios[:, -1] *= -1
+    share = np.broadcast_to(np.log(n_documents + 1.0)[:, None, None], (len(alpha), 1, _N_EXACT_BINS))
+    return np.concatenate([log_ratios, share], axis=1)
 
 
-_NO_KINDS = np.empty((0, 0, _EXACT))
+_NO_KINDS = np.empty((0, 0, _N_EXACT_BINS))
 
 
-def _learned_beta(beta: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return Minka's fixed point from the counts of words in topics, shape (V, K)."""
+def _estimate_beta(beta: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Take steps of Minka's fixed point from the counts of words in topics, shape (V, K)."""
     words, topics = np.nonzero(counts)
     values, totals = counts[words, topics].astype(np.float64), counts.sum(axis=0)
     for _ in range(_BETA_STEPS):
-        below = float((digamma(totals + beta.sum()) - digamma(beta.sum())).sum())
-        if not below > 0:
+        denominator = float((digamma(totals + beta.sum()) - digamma(beta.sum())).sum())
+        if not denominator > 0:
             return beta
-        above = digamma(values + beta[words]) - digamma(beta)[words]
-        beta = np.clip(beta * np.bincount(words, above, len(beta)) / below, _LEAST_BETA, _MOST_BETA)
+        numerator = digamma(values + beta[words]) - digamma(beta)[words]
+        beta = np.clip(beta * np.bincount(words, numerator, len(beta)) / denominator, _MIN_BETA, _MAX_BETA)
     return beta
 
 
@@ -443,23 +449,22 @@ def _draw_topics(
     kinds,
     started,
     rounds,
-    old,
-    new,
+    old_topics,
+    new_topics,
     sums,
     histogram,
 ):
     """Draw topics for the words of some documents; return their log-likelihood in units of 2^-20 nats.
 
-    ``alphas`` are those of the kinds of documents; kinds are drawn anew with ``log_rising`` (`_log_rising`), and else they are
-    the topic that a document has most of. ``by_word`` and ``inverse`` are counts with their prior and one over their sums;
-    or, where nothing has ``started``, topics
-    and ones. ``sums``, if it has rows, gains the probabilities.
+    ``alphas`` are those of the kinds of documents. Kinds are drawn with ``log_rising`` (`_log_rising_factorials`); without it
+    the kind of a document is its most frequent topic. ``by_word`` and ``inverse`` are counts with their prior and one over
+    their sums; or, before the chain has ``started``, topics and ones. ``sums``, if it has rows, receives the probabilities.
     """
     n_kinds, k = alphas.shape
     n_topics = histogram.shape[2] - 1
-    in_document, weight, p = np.empty(k, np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
+    in_document, weight, probabilities = np.empty(k, np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
     blocks = np.empty(k // 8, np.float32)
-    one = np.float32(1)
+    unit = np.float32(1)
     averaged = len(sums) > 0
     log_likelihood, chances = np.int64(0), np.empty(n_kinds)
     for d in documents:
@@ -468,7 +473,7 @@ def _draw_topics(
         in_document[:] = 0
         if started:
             for t in range(start, tokens[d + 1]):
-                in_document[old[t]] += one
+                in_document[old_topics[t]] += unit
             if n_kinds > 1:
                 n = tokens[d + 1] - start
                 kinds[d] = _draw_kind(in_document[:n_topics], n, alphas, log_rising, keys[d], sweep, chances)
@@ -484,7 +489,7 @@ def _draw_topics(
             for e in range(first, last):
                 w = indices[e]
                 for _ in range(data[e]):
-                    z = old[t] if started else new[t]
+                    z = old_topics[t] if started else new_topics[t]
                     total = np.float32(0)
                     for b in range(k // 8):
                         c = 8 * b
@@ -500,32 +505,44 @@ def _draw_topics(
                             weight[c + 6] * by_word[w, c + 6],
                             weight[c + 7] * by_word[w, c + 7],
                         )
-                        p[c], p[c + 1], p[c + 2], p[c + 3] = q0, q1, q2, q3
-                        p[c + 4], p[c + 5], p[c + 6], p[c + 7] = q4, q5, q6, q7
+                        probabilities[c], probabilities[c + 1], probabilities[c + 2], probabilities[c + 3] = (
+                            q0,
+                            q1,
+                            q2,
+                            q3,
+                        )
+                        probabilities[c + 4], probabilities[c + 5], probabilities[c + 6], probabilities[c + 7] = (
+                            q4,
+                            q5,
+                            q6,
+                            q7,
+                        )
                         s = ((q0 + q1) + (q2 + q3)) + ((q4 + q5) + (q6 + q7))
                         blocks[b] = s
                         total += s
-                    # The weights lack the change by the last word: a wide load right after a narrow store would wait for it.
+                    # The weights lack the change of the last word, since a wide load right after a narrow store would stall.
                     if last_old != last_new:
                         weight[last_old] = (in_document[last_old] + alpha[last_old]) * inverse[last_old]
                         weight[last_new] = (in_document[last_new] + alpha[last_new]) * inverse[last_new]
-                        change = weight[last_old] * by_word[w, last_old] - p[last_old]
-                        p[last_old] += change
+                        change = weight[last_old] * by_word[w, last_old] - probabilities[last_old]
+                        probabilities[last_old] += change
                         blocks[last_old // 8] += change
                         total += change
-                        change = weight[last_new] * by_word[w, last_new] - p[last_new]
-                        p[last_new] += change
+                        change = weight[last_new] * by_word[w, last_new] - probabilities[last_new]
+                        probabilities[last_new] += change
                         blocks[last_new // 8] += change
                         total += change
                     if started or turn > 0:
-                        in_document[z] -= one
+                        in_document[z] -= unit
                         weight_z = (in_document[z] + alpha[z]) * inverse[z]
                         if started:
-                            others = one / inverse[z] - one
-                            change = (in_document[z] + alpha[z]) * (by_word[w, z] - one) / others - p[z]
+                            remaining_words = unit / inverse[z] - unit
+                            change = (in_document[z] + alpha[z]) * (
+                                by_word[w, z] - unit
+                            ) / remaining_words - probabilities[z]
                         else:
-                            change = weight_z * by_word[w, z] - p[z]
-                        p[z] += change
+                            change = weight_z * by_word[w, z] - probabilities[z]
+                        probabilities[z] += change
                         blocks[z // 8] += change
                         total += change
                     product *= total
@@ -535,18 +552,18 @@ def _draw_topics(
                     state += np.uint64(0x9E3779B97F4A7C15)
                     bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
                     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                    at = np.float32(np.int64(bits >> np.uint64(40))) * np.float32(1.0 / (1 << 24)) * total
+                    threshold = np.float32(np.int64(bits >> np.uint64(40))) * np.float32(1.0 / (1 << 24)) * total
                     b = 0
-                    while b < k // 8 - 1 and blocks[b] <= at:
-                        at -= blocks[b]
+                    while b < k // 8 - 1 and blocks[b] <= threshold:
+                        threshold -= blocks[b]
                         b += 1
                     j = 8 * b
                     end = min(8 * b + 8, n_topics) - 1
-                    while j < end and p[j] <= at:
-                        at -= p[j]
+                    while j < end and probabilities[j] <= threshold:
+                        threshold -= probabilities[j]
                         j += 1
-                    new[t] = j
-                    in_document[j] += one
+                    new_topics[t] = j
+                    in_document[j] += unit
                     if started or turn > 0:
                         last_old, last_new = z, j
                     else:
@@ -555,16 +572,16 @@ def _draw_topics(
                     if averaged:
                         scale = np.float32(1 << 20) / total
                         for i in range(k):
-                            sums[w, i] += np.int32(p[i] * scale)
+                            sums[w, i] += np.int32(probabilities[i] * scale)
                     t += 1
         n = tokens[d + 1] - start
         if n > 0:
             log_probability += np.log(product) - n * np.log(n - 1 + alpha_sum)
             log_likelihood += np.int64(np.rint(log_probability * (1 << 20)))
-            _bin(histogram[kinds[d]], n_topics, n)
+            _add_to_histogram(histogram[kinds[d]], n_topics, n)
             for j in range(n_topics):
                 if in_document[j] > 0:
-                    _bin(histogram[kinds[d]], j, int(in_document[j]))
+                    _add_to_histogram(histogram[kinds[d]], j, int(in_document[j]))
     return log_likelihood
 
 
@@ -597,24 +614,24 @@ def _draw_kind(in_document, n, alphas, log_rising, key, sweep, chances):
         total += chances[c]
     bits = (key ^ (sweep + np.uint64(1)) * np.uint64(0xD6E8FEB86659FD93)) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    at = np.float64(np.int64(bits >> np.uint64(11))) * (1.0 / (1 << 53)) * total
+    threshold = np.float64(np.int64(bits >> np.uint64(11))) * (1.0 / (1 << 53)) * total
     c = 0
-    while c < n_kinds - 1 and chances[c] <= at:
-        at -= chances[c]
+    while c < n_kinds - 1 and chances[c] <= threshold:
+        threshold -= chances[c]
         c += 1
     return c
 
 
 @njit(inline="always")
-def _bin(histogram, row, n):
+def _add_to_histogram(histogram, row, n):
     b = n if n < 64 else min(64 + int(8 * np.log2(n / 64.0)), histogram.shape[2] - 1)
     histogram[0, row, b] += 1
     histogram[1, row, b] += n
 
 
 @njit(nogil=True, cache=True)
-def _apply(documents, indptr, indices, data, tokens, old, new, counts, totals, by_word):
-    """Count the topics that words have changed to."""
+def _apply_changes(documents, indptr, indices, data, tokens, old, new, counts, totals, by_word):
+    """Update the counts for the words whose topics have changed."""
     for d in documents:
         t = tokens[d]
         for e in range(indptr[d], indptr[d + 1]):
@@ -633,7 +650,7 @@ def _apply(documents, indptr, indices, data, tokens, old, new, counts, totals, b
 
 
 @njit(nogil=True, cache=True)
-def _count(indptr, indices, data, tokens, new, counts):
+def _count_topics(indptr, indices, data, tokens, new, counts):
     for d in range(len(indptr) - 1):
         t = tokens[d]
         for e in range(indptr[d], indptr[d + 1]):
@@ -646,7 +663,7 @@ def _count(indptr, indices, data, tokens, new, counts):
 def _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha, n_before, n_averaged, proportions):
     """Average the counts of topics in documents over rounds of Gibbs sampling with given topics."""
     k = len(alpha)
-    weights, below = np.empty(k), np.empty(k)
+    weights, cumulative = np.empty(k), np.empty(k)
     for d in range(first, last):
         n = 0
         for e in range(indptr[d], indptr[d + 1]):
@@ -664,18 +681,18 @@ def _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha
                     total = 0.0
                     for j in range(k):
                         total += weights[j] * by_word[w, j]
-                        below[j] = total
+                        cumulative[j] = total
                     if turn >= n_before:
-                        before = 0.0
+                        previous = 0.0
                         for j in range(k):
-                            proportions[d, j] += (below[j] - before) / total
-                            before = below[j]
+                            proportions[d, j] += (cumulative[j] - previous) / total
+                            previous = cumulative[j]
                     state += np.uint64(0x9E3779B97F4A7C15)
                     bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
                     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                    at = (bits >> np.uint64(11)) * (1.0 / (1 << 53)) * total
+                    threshold = (bits >> np.uint64(11)) * (1.0 / (1 << 53)) * total
                     j = 0
-                    while j < k - 1 and below[j] <= at:
+                    while j < k - 1 and cumulative[j] <= threshold:
                         j += 1
                     topic_of[t] = j
                     weights[j] += 1.0

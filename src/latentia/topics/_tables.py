@@ -1,4 +1,4 @@
-"""Topics for readers: their words, tables of topics and documents, topics of a word, and merged topics."""
+"""Presentation of topics: their words, tables of topics and documents, topics of a word, and merging of topics."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
-from .._base import Estimator, fitted
 from .._frames import row_names_of
 from .._parameters import Integer, Number, check_parameter
 from .._validation import column_names, number_table
 from ..evidence import Check, Evidence
 from ..evidence.checks import EXPECTED_ERROR
 from ..exceptions import LatentiaError, MissingExtraError
+from ..fitting.base import Estimator, fitted
 from ..metrics import RELEVANCE, other_topics, top_words
 from ..metrics.relevance import relevance as relevance_of
 from ..words import check_texts
@@ -39,7 +39,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
 
     @property
     def topic_names(self) -> list[str]:
-        """Names that a command was given for the topics; empty for those without."""
+        """Names of the topics from a command; empty for topics without one."""
         return [str(name) for name in self.reading_.get("topic_names", ())] or [""] * len(self.components_)
 
     # --- words ------------------------------------------------------------------------------------------------------
@@ -48,8 +48,8 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
     def top_words(self, n: int = 10, *, relevance: float | None = None) -> np.ndarray:
         """Return the words that stand for each topic, the best first.
 
-        By default those of its relevant words come first that surely occur in the same documents as the others, as they did
-        when the model was fitted.
+        By default relevant words that certainly occurred in the same documents as the others, in the data of the fit, come
+        first.
 
         Parameters
         ----------
@@ -65,7 +65,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         ndarray of str, shape (K, n)
             Words without names are "word 0", "word 1", and so on.
         """
-        return self._words_of(self._names())[self.word_columns(n, relevance=relevance)]
+        return self._word_labels(self._names())[self.word_columns(n, relevance=relevance)]
 
     @fitted
     def word_columns(self, n: int = 10, *, relevance: float | None = None) -> np.ndarray:
@@ -83,7 +83,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         ndarray of int, shape (K, n)
         """
         check_parameter("n", n, Integer(1))
-        return top_words(self._standing(relevance), n)
+        return top_words(self._rank_scores(relevance), n)
 
     @fitted
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -98,19 +98,21 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         Returns
         -------
         ndarray of str, shape (K,)
-            The name that a command was given for the topic, or such as "topic0_god_lord_king", of the three words that stand
-            for it; without words "anchortopics0" and so on, by the name of the class.
+            The name of the topic from a command, or one such as "topic0_god_lord_king", with the topic's first three words;
+            without words "anchortopics0" and so on, by the name of the class.
         """
-        input_features = None if hasattr(self, "vectorizer_") else input_features  # names of texts, not of words
+        input_features = None if hasattr(self, "vectorizer_") else input_features  # These name texts, not words.
         plain = super().get_feature_names_out(input_features)
         names = self._names()
         if names is None and input_features is not None and len(input_features) == self.n_features_in_:
             names = input_features
         if names is not None:
-            words = self._words_of(names)[self.word_columns(_TITLE_WORDS)]
-            plain = np.array(["_".join([f"topic{k}", *some]) for k, some in enumerate(words)], dtype=object)
-        given = np.array(self.topic_names, dtype=object)
-        return np.where(given == "", plain, given) if any(given) else np.asarray(plain)
+            words = self._word_labels(names)[self.word_columns(_TITLE_WORDS)]
+            plain = np.array(
+                ["_".join([f"topic{k}", *topic_words]) for k, topic_words in enumerate(words)], dtype=object
+            )
+        given_names = np.array(self.topic_names, dtype=object)
+        return np.where(given_names == "", plain, given_names) if any(given_names) else np.asarray(plain)
 
     @fitted
     def inverse_transform(self, W: Any) -> np.ndarray:
@@ -128,7 +130,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         shares = number_table(W, "W", sparse_allowed=False)
         if shares.shape[1] != len(self.components_) or shares.min() < 0:
             raise LatentiaError(
-                f"W has shape {shares.shape}, and nonnegative shares of {len(self.components_)} topics are needed."
+                f"W: expected nonnegative shares of {len(self.components_)} topics; it has shape {shares.shape}."
             )
         return np.asarray(shares @ self.components_)
 
@@ -142,7 +144,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         n_words: int = 10,
         n_documents: int = 5,
     ) -> list[str]:
-        """Return names of the topics that a function gives them, such as one that asks a language model.
+        """Name the topics by a function, such as one that asks a language model.
 
         Parameters
         ----------
@@ -162,12 +164,15 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         """
         documents, table = check_texts(texts), number_table(shares, "shares", sparse_allowed=False)
         if table.shape != (len(documents), len(self.components_)):
-            raise LatentiaError(f"shares has the shape {table.shape}, and there are {len(documents)} texts.")
-        first = np.argsort(-table, axis=0, kind="stable")[:n_documents].T
+            raise LatentiaError(
+                f"shares: expected a row for each of {len(documents)} texts and a column for each of {len(self.components_)} "
+                f"topics; it has shape {table.shape}."
+            )
+        top_documents = np.argsort(-table, axis=0, kind="stable")[:n_documents].T
         words = self.top_words(n_words)
         return [
-            str(namer(list(map(str, own)), [documents[row] for row in rows]))
-            for own, rows in zip(words, first, strict=True)
+            str(namer(list(map(str, topic_words)), [documents[row] for row in rows]))
+            for topic_words, rows in zip(words, top_documents, strict=True)
         ]
 
     # --- tables -----------------------------------------------------------------------------------------------------
@@ -193,13 +198,13 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         columns: dict[str, Any] = {"share": shares.tolist()}
         if len(records) == len(shares):
             columns |= {
-                "expected error": [one.expected_error for one in records],
-                "grade": [one.grade for one in records],
+                "expected error": [record.expected_error for record in records],
+                "grade": [record.grade for record in records],
             }
         if hasattr(self, "anchor_words_"):
             columns["anchor words"] = [" ".join(map(str, words)) for words in self.anchor_words_]
         columns["words"] = [" ".join(words) for words in self.top_words(n_words, relevance=relevance)]
-        return table_of_topics(columns, np.argsort(-shares, kind="stable").tolist())
+        return make_topic_table(columns, np.argsort(-shares, kind="stable").tolist())
 
     def document_table(self, X: Any, names: Sequence[Any] | None = None) -> Any:
         """Return a table of the shares of all topics in every document.
@@ -228,12 +233,10 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             raise MissingExtraError("pandas", "data", "document_table") from None
         shares = self.transform(X)  # type: ignore[attr-defined]
         if names is None:
-            own = getattr(X, "names", None) if hasattr(X, "texts") else row_names_of(X)
-            names = own if own is not None and len(own) == len(shares) else None
+            document_names = getattr(X, "names", None) if hasattr(X, "texts") else row_names_of(X)
+            names = document_names if document_names is not None and len(document_names) == len(shares) else None
         elif len(names) != len(shares):
-            raise LatentiaError(
-                f"names has {len(names)} entries and the data {len(shares)} documents: they must agree."
-            )
+            raise LatentiaError(f"names: expected one for each of {len(shares)} documents; there are {len(names)}.")
         return pd.DataFrame(np.asarray(shares), index=names, columns=self.get_feature_names_out())
 
     @fitted
@@ -259,122 +262,124 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         Raises
         ------
         LatentiaError
-            The model does not have the word. The message names words that are spelt nearly the same.
+            If the model does not have the word. The message names words with a similar spelling.
         """
         if n is not None:
             check_parameter("n", n, Integer(1))
-        scores = self._standing(relevance)
+        scores = self._rank_scores(relevance)
         columns = self._columns(words)
-        held = self._topic_shares()[:, None] * self.components_[:, columns]
-        total = held.sum(axis=0)
-        # a word that no topic has says nothing
-        posterior = np.where(total > 0, held / np.where(total > 0, total, 1.0), self._topic_shares()[:, None]).mean(
+        joint = self._topic_shares()[:, None] * self.components_[:, columns]
+        total = joint.sum(axis=0)
+        # A word without probability in any topic leaves the shares of the topics as they are.
+        posterior = np.where(total > 0, joint / np.where(total > 0, total, 1.0), self._topic_shares()[:, None]).mean(
             axis=1
         )
         ranks = [(scores > scores[:, [column]]).sum(axis=1) + 1 for column in columns]
         table = {
             "probability": posterior.tolist(),
             "rank": np.min(ranks, axis=0).tolist(),
-            "words": [" ".join(some) for some in self.top_words(relevance=relevance)],
+            "words": [" ".join(topic_words) for topic_words in self.top_words(relevance=relevance)],
         }
-        return table_of_topics(table, np.argsort(-posterior, kind="stable")[:n].tolist())
+        return make_topic_table(table, np.argsort(-posterior, kind="stable")[:n].tolist())
 
     # --- merging ----------------------------------------------------------------------------------------------------
 
     @fitted
     def merge(self: T, groups: Iterable[Iterable[int]]) -> T:
-        """Return a model in which some topics are one, without touching the data again.
+        """Return a model in which groups of topics are merged, without reading the data again.
 
         Parameters
         ----------
         groups : sequence of sequences of int
-            Topics that become one, such as ``[[0, 3], [5, 7]]``.
+            Topics to merge, such as ``[[0, 3], [5, 7]]``.
 
         Returns
         -------
         estimator
-            A new model; this one is unchanged. A merged topic stands where the first of its topics stood, and is their mean by
-            shares. Its expected error is the mean of theirs, which is at least as large as its own, as errors of topics that
-            are mistaken for each other cancel. All other checks are those of the topics before merging;
-            ``evidence_.stability(X)`` fits as many topics afresh and compares with those.
+            A new model; this one is unchanged. A merged topic takes the place of the first of its topics, and is their mean,
+            weighted by shares. Its expected error is the mean of theirs, an upper bound, as errors of topics that are confused
+            with each other cancel. All other checks are those of the topics before merging; ``evidence_.stability(X)`` fits the
+            new number of topics again and compares with them.
         """
-        parts, shares = self._parts(groups), self._topic_shares()
+        parts, shares = self._parse_groups(groups), self._topic_shares()
         weights, joined = np.zeros((2, len(parts), len(shares)))
         for k, part in enumerate(parts):
-            own = shares[part]
-            weights[k, part] = own / own.sum() if own.sum() > 0 else 1 / len(part)
+            part_shares = shares[part]
+            weights[k, part] = part_shares / part_shares.sum() if part_shares.sum() > 0 else 1 / len(part)
             joined[k, part] = 1.0
         model = copy.deepcopy(self)
-        for name in {"n_components_", "comparison_", "recommendation_"} & vars(model).keys():  # of the number before
+        for name in {"n_components_", "comparison_", "recommendation_"} & vars(
+            model
+        ).keys():  # They describe the number before merging.
             delattr(model, name)
         model.n_components = len(parts)  # type: ignore[attr-defined]
         model._n_features_out = len(parts)
         model.components_ = weights @ self.components_
         model._merge_parts(weights, joined)
-        if hasattr(self, "_confusions"):  # errors of proportions, by splits
+        if hasattr(self, "_confusions"):  # Errors of proportions, by splits.
             model._confusions = joined @ self._confusions @ weights.T
         if hasattr(self, "_word_order"):
-            model._word_order = _merged_order(self._word_order, weights)
-        model.evidence_ = _merged_evidence(self.evidence_, weights).bind(model)
+            model._word_order = _merge_word_orders(self._word_order, weights)
+        model.evidence_ = _merge_evidence(self.evidence_, weights).bind(model)
         return model
 
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
-        """Merge what a class has beside its topics; ``weights`` of old topics are new ones, ``joined`` shares theirs."""
+        """Merge the attributes of a class: ``weights`` of old topics give new ones, ``joined`` sums over the old ones."""
         raise NotImplementedError
 
-    def _parts(self, groups: Any) -> list[list[int]]:
-        """Topics that each topic is made of after merging."""
+    def _parse_groups(self, groups: Any) -> list[list[int]]:
+        """Parse groups; return the old topics of each topic after merging."""
         k = len(self.components_)
         try:
-            given = [[int(topic) for topic in group if Integer(0).allows(topic)] for group in groups]
-            whole = [len(own) == len(list(group)) for own, group in zip(given, groups, strict=True)]
+            parsed_groups = [[int(topic) for topic in group if Integer(0).allows(topic)] for group in groups]
+            is_valid = [len(parsed) == len(list(group)) for parsed, group in zip(parsed_groups, groups, strict=True)]
         except TypeError:
             raise LatentiaError(
                 f"merge: groups={groups!r}; give a list of lists of topics, such as [[0, 3]]."
             ) from None
-        chosen = [topic for group in given for topic in group]
-        if not all(whole) or not all(given) or any(topic >= k for topic in chosen):
+        chosen = [topic for group in parsed_groups for topic in group]
+        if not all(is_valid) or not all(parsed_groups) or any(topic >= k for topic in chosen):
             raise LatentiaError(f"merge: groups={groups!r}; topics are whole numbers from 0 to {k - 1}.")
         if len(set(chosen)) < len(chosen):
             twice = next(topic for topic in chosen if chosen.count(topic) > 1)
-            raise LatentiaError(f"merge: topic {twice} is in two groups, or twice in one. Put it into one.")
-        return sorted([sorted(group) for group in given] + [[k] for k in range(k) if k not in chosen])
+            raise LatentiaError(f"merge: topic {twice} is in two groups, or twice in one. Name it once.")
+        return sorted([sorted(group) for group in parsed_groups] + [[k] for k in range(k) if k not in chosen])
 
     # --- helpers ----------------------------------------------------------------------------------------------------
 
     def _topic_shares(self) -> np.ndarray:
-        """Share of each topic in the corpus, shape (K,)."""
+        """Return the share of each topic in the corpus, shape (K,)."""
         shares = self._shares()
         return np.full(len(self.components_), 1 / len(self.components_)) if shares is None else shares
 
     def _names(self) -> Sequence[str] | None:
-        """Words of the columns, as far as they are known."""
+        """Return the words of the columns, if known."""
         return column_names(self)
 
-    def _words_of(self, names: Sequence[str] | None) -> np.ndarray:
-        """Words of the columns, shape (V,); made up where they are not known."""
+    def _word_labels(self, names: Sequence[str] | None) -> np.ndarray:
+        """Return the words of the columns, shape (V,), or "word 0" and so on if unknown."""
         width = self.components_.shape[1]
         return np.array([f"word {i}" for i in range(width)] if names is None else [str(n) for n in names], dtype=object)
 
     def _relevance(self, weight: float = RELEVANCE) -> np.ndarray:
-        """Relevance of each word to each topic, shape (K, V)."""
-        return relevance_of(self.components_, self._others(), weight)
+        """Compute the relevance of each word to each topic, shape (K, V)."""
+        return relevance_of(self.components_, self._probabilities_elsewhere(), weight)
 
-    def _others(self) -> np.ndarray:
-        """Word probabilities outside of each topic, shape (K, V)."""
+    def _probabilities_elsewhere(self) -> np.ndarray:
+        """Return the word probabilities of the other topics of each topic, shape (K, V)."""
         return other_topics(self.components_, self._topic_shares())
 
-    def _standing(self, weight: float | None = None) -> np.ndarray:
-        """How well each word stands for each topic, shape (K, V): by relevance, or the words that are shown first."""
+    def _rank_scores(self, weight: float | None = None) -> np.ndarray:
+        """Score each word of each topic, shape (K, V): by relevance, or first the words that are shown first."""
         if weight is not None:
             check_parameter("relevance", weight, _SHARE)
             return self._relevance(weight)
-        found, first = self._relevance(), getattr(self, "_word_order", np.empty((len(self.components_), 0), int))
-        np.put_along_axis(found, first, found.max() + np.arange(first.shape[1], 0, -1.0)[None], axis=1)
-        return found
+        scores, first = self._relevance(), getattr(self, "_word_order", np.empty((len(self.components_), 0), int))
+        np.put_along_axis(scores, first, scores.max() + np.arange(first.shape[1], 0, -1.0)[None], axis=1)
+        return scores
 
     def _columns(self, words: Any) -> list[int]:
-        """Columns of words that are given by name or column."""
+        """Return the columns of words that are given by name or column."""
         names, width = self._names(), self.components_.shape[1]
         several = [words] if isinstance(words, (str, Integral)) else list(words)
         if not several:
@@ -389,27 +394,27 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             raise LatentiaError(f"find_topics: there is no word {word}; columns are 0 to {width - 1}.")
         if not places:
             raise LatentiaError(
-                f"find_topics: {word!r}, and the model knows its words by column only. Fit it with vocabulary=, or on texts."
+                f"find_topics: {word!r} is a word, and the model knows columns only. Fit it with vocabulary=, or on texts."
             )
-        found = places.get(str(word), places.get(str(word).lower()))
-        if found is not None:
-            return found
-        near = difflib.get_close_matches(str(word).lower(), places, n=3, cutoff=0.7)
-        meant = f" Spelt nearly the same: {', '.join(near)}." if near else ""
+        column = places.get(str(word), places.get(str(word).lower()))
+        if column is not None:
+            return column
+        close_words = difflib.get_close_matches(str(word).lower(), places, n=3, cutoff=0.7)
+        hint = f" Similar words: {', '.join(close_words)}." if close_words else ""
         if hasattr(self, "vectorizer_"):
-            meant += " The vectorizer leaves out stop words, and words in very few or very many documents."
-        raise LatentiaError(f"find_topics: {word!r} is none of the model's {width:,} words.{meant}")
+            hint += " The vectorizer leaves out stop words, and words in very few or very many documents."
+        raise LatentiaError(f"find_topics: {word!r} is not in the vocabulary ({width:,} words).{hint}")
 
 
-def _merged_order(order: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The words that merged topics show first: those that stand high in the lists of their parts, by reciprocal ranks."""
+def _merge_word_orders(order: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Merge the orders of words of topics by reciprocal ranks."""
     standing = np.zeros((len(order), order.max(initial=0) + 1))
     np.put_along_axis(standing, order, 1.0 / np.arange(1, order.shape[1] + 1)[None], axis=1)
     return top_words(weights @ standing, order.shape[1])
 
 
-def _merged_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:
-    """The evidence of merged topics, whose errors are at most the means of those before."""
+def _merge_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:
+    """Return the evidence of merged topics, whose errors are at most the means of those before."""
     before = evidence.component_errors
     errors = None if before is None else weights @ before
     checks = [
@@ -418,15 +423,15 @@ def _merged_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:
     ]
     line = Check(
         "merged topics", "K before merging", float(weights.shape[1]), None,
-        "Errors are means of those of the topics that were merged, and so at least as large as those of the merged ones; all "
-        "other checks are of the topics before merging.",
+        "The errors are means over the topics that were merged, which are upper bounds; all other checks describe the topics "
+        "before merging.",
         "not in the thesis", "note",
     )  # fmt: skip
     return Evidence([*checks, line], errors, subject=evidence.subject)
 
 
-def table_of_topics(columns: Mapping[str, Sequence[Any]], order: Sequence[int]) -> Any:
-    """A data frame of one row a topic, or a `PlainTable` where pandas is not installed.
+def make_topic_table(columns: Mapping[str, Sequence[Any]], order: Sequence[int]) -> Any:
+    """Return a data frame with a row for each topic, or a `PlainTable` without pandas.
 
     Parameters
     ----------

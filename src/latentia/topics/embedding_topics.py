@@ -1,19 +1,19 @@
-"""Topics of documents that have embeddings: groups in the space of the embeddings, told by the words of their documents.
+"""Topics of documents with embeddings: groups in the space of the embeddings, described by the words of their documents.
 
-Model. Document d has an embedding x_d in R^D of which the direction counts, u_d = x_d / |x_d|. About the mean direction, and in
-the leading principal directions P, it is
+Model. Document d has an embedding x_d in R^D, of which only the direction u_d = x_d / |x_d| matters. About the mean direction
+u, and in the leading principal directions P, it is
 
     z_d = P (u_d - u) / |P (u_d - u)|.
 
-"mixture": a document is of topic k with probability w_k, and z_d is Gaussian about mu_k with a covariance that all topics
-share. "ica": P (u_d - u) = A s_d with independent sources s_d; source k is turned so that its long tail is positive, and the
-share of topic k in a document is max(s_dk, 0)^2 over the sum of these.
+"mixture": a document has topic k with probability w_k, and z_d is Gaussian about mu_k with a covariance that all topics share.
+"ica": P (u_d - u) = A s_d with independent sources s_d. The sign of source k makes its long tail positive, and the share of
+topic k in a document is max(s_dk, 0)^2 divided by the sum of these.
 
 With shares r_dk the probability of word v in topic k is the mean of its frequencies in the documents, weighted by r_dk.
 
-Source: not in the papers. Directions about their mean are what D. Garcia-Romero and C. Espy-Wilson make one long, in
-Interspeech 2011; see M. Grootendorst, BERTopic, arXiv 2203.05794, and M. Kardos and others, S3, arXiv 2406.09556, for clusters
-and for independent sources of embeddings.
+Source: not in the papers. D. Garcia-Romero and C. Espy-Wilson, Interspeech 2011, normalise directions about their mean; see M.
+Grootendorst, BERTopic, arXiv 2203.05794, and M. Kardos and others, S3, arXiv 2406.09556, for clusters and for independent
+sources of embeddings.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from scipy.spatial.distance import cdist
 from sklearn.base import TransformerMixin
 
 from .. import _fields as of
-from .._base import Estimator, fitted, fitting, halves_of_rows
-from .._covariates import WithCovariates
 from .._parameters import Choice, NComponents, OrNone, Seed
 from .._validation import check_same_rows, column_names, number_table
 from ..effects import Memberships
@@ -38,35 +36,39 @@ from ..evidence import Check, Evidence
 from ..evidence.checks import REAL_OR_SIMULATED
 from ..exceptions import LatentiaError, NotSupportedWarning
 from ..families import estimator
+from ..fitting.base import Estimator, fitted, fitting, halves_of_rows
+from ..fitting.covariates import CovariateEffects
 from ..metrics import word_probabilities
 from ..moments.counts import as_counts, check_counts
-from ..passes import Blocks, deal
+from ..passes import Blocks, assign_folds
 from ..words import texts_of
-from ._documents import WithWords
+from ._documents import WordModel
 from ._embedders import Embedder, embed
-from ._shown import ordered_words
-from ._told import recall_of_words, words_tell
+from .display_words import order_words
+from .word_recall import measure_word_recall, word_recall_checks
 
 _SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 """Numbers of topics that "auto" compares at least."""
-_OVERSAMPLE = 12  # principal directions beyond the number of topics
-_MORE = "Groups differ in shape, or stand for several topics each: compare with more topics, or covariance_type='full'."
-_TINY = 1e-12  # of a length
+_OVERSAMPLE = 12  # Principal directions beyond the number of topics.
+_SHAPE_REMEDY = (
+    "Groups differ in shape, or stand for several topics each: compare with more topics, or covariance_type='full'."
+)
+_TINY = 1e-12  # Shorter vectors have no direction.
 _SPREAD, _SHAPE = "spread about components", "better than full covariances"
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What directions of embeddings are seen in.
+    """Mean and principal directions of the directions of embeddings.
 
     Attributes
     ----------
     mean : ndarray of shape (D,)
-        Of the directions.
+        Mean direction.
     basis : ndarray of shape (D, B)
-        Principal directions about it.
+        Principal directions about the mean.
     unit : bool
-        Whether what is left is made one long.
+        Whether coordinates are scaled to length one.
     """
 
     mean: Annotated[np.ndarray, of.numbers("D")]
@@ -74,29 +76,29 @@ class Frame:
     unit: bool
 
     @classmethod
-    def of(cls, embeddings: np.ndarray, size: int, unit: bool) -> Frame:
-        """The ``size`` leading directions of embeddings (n, D)."""
-        directions = _one_long(embeddings)
+    def fit(cls, embeddings: np.ndarray, size: int, unit: bool) -> Frame:
+        """Compute the ``size`` leading directions of embeddings (n, D)."""
+        directions = _normalise_rows(embeddings)
         mean = directions.mean(axis=0)
         directions = directions - mean
         basis = np.linalg.eigh(directions.T @ directions)[1][:, ::-1][:, :size]
         return cls(mean, np.ascontiguousarray(basis), unit)
 
     def __call__(self, embeddings: np.ndarray) -> np.ndarray:
-        """Coordinates, shape (n, B)."""
-        found = (_one_long(embeddings) - self.mean) @ self.basis
-        return _one_long(found) if self.unit else found
+        """Return the coordinates of embeddings, shape (n, B)."""
+        coordinates = (_normalise_rows(embeddings) - self.mean) @ self.basis
+        return _normalise_rows(coordinates) if self.unit else coordinates
 
 
-class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
+class EmbeddingTopics(TransformerMixin, CovariateEffects, WordModel):
     """Topics of documents with embeddings, described by their words.
 
-    Embeddings of a language model know which texts mean alike; a mixture finds the groups, and the words of their documents
-    tell what they are about. The fit is deterministic, gives every document to a topic, and says how far to trust both:
-    the groups, and whether the words identify them.
+    Embeddings of a language model are close for texts of similar meaning. A mixture finds the groups, and the words of their
+    documents describe them. The fit is deterministic, assigns every document to a topic, and measures the reliability of both:
+    the groups, and their description by words.
 
-    Choose it in place of BERTopic where a run must give the topics of the run before, and where no document may be left out.
-    Choose `AnchorTopics` or `SingleTopicModel` where there are words alone: they need no embeddings.
+    Choose it instead of BERTopic if every run must give the same topics and no document may be left out. Choose `AnchorTopics`
+    or `SingleTopicModel` for words without embeddings.
 
     Parameters
     ----------
@@ -105,19 +107,19 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 50 and more. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     method : {"mixture", "ica"}, default="mixture"
-        "mixture": a document is of one topic, up to doubt. "ica": topics are independent directions of meaning, and a document
-        may be of several; it needs more documents.
+        "mixture": a document has one topic, with some probability. "ica": topics are independent directions of meaning, and a
+        document can have several; it needs more documents.
     covariance_type : {"tied", "full", "diag", "spherical"}, default="tied"
         Shape of the groups of the mixture, see `latentia.mixtures.SphericalGaussianMixture`.
     embedder : callable or str, optional
-        From a list of texts to an array (n_documents, D): it makes the embeddings where none are given. "model2vec:NAME" and
+        Function from a list of texts to an array (n_documents, D), for texts without given embeddings. "model2vec:NAME" and
         "fastembed:NAME" are models of these packages, which read or download them.
     n_splits : int, default=3
         Random splits into halves whose fits give the expected errors; a single one is used. With 0 no errors are measured.
     vocabulary : sequence of str or dict, optional
-        Words of the columns, where counts are given that have no column names; or a dict from words to columns.
+        Words of the columns, for counts without column names; or a dict from words to columns.
     vectorizer : vectorizer of scikit-learn, optional
-        What counts the words of texts; a copy of it is fitted. By default a `latentia.words.WordVectorizer`, for English.
+        Counts the words of texts; a copy of it is fitted. By default a `latentia.words.WordVectorizer`, for English.
     random_state : int, default=0
         Seed of the splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -128,30 +130,30 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
     Attributes
     ----------
     components_ : ndarray of shape (K, V)
-        Word probabilities of the topics, documents weighing equally; rows sum to one.
+        Word probabilities of the topics, with equal weights of documents; rows sum to one.
     weights_ : ndarray of shape (K,)
         Mean share of every topic in the documents.
     means_ : ndarray of shape (K, D)
-        Where the topics are among the directions of the embeddings, see `directions`; of "ica" unit vectors.
+        Means of the topics among the directions of the embeddings, see `directions`; unit vectors for "ica".
     recall_ : ndarray of shape (K,)
-        Share of the documents of each topic whose words alone name it, learned on other documents.
+        Share of the documents of each topic that their words alone assign to it, learned on other documents.
     word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     groups_ : SphericalGaussianMixture or TensorICA
-        What was fitted to the coordinates of the embeddings.
+        Model of the coordinates of the embeddings.
     vectorizer_ : vectorizer
-        What counted the words, where the model was fitted on texts.
+        Vectorizer that counted the words, if the model was fitted on texts.
     evidence_ : Evidence
-        That of the groups, with their expected l2 errors in lengths of a direction, and whether the words identify them.
+        Evidence of the groups, with their expected l2 errors in lengths of a direction, and a check that words identify them.
     n_passes_ : int
-        Number of passes over the data, which is kept in memory.
+        Number of passes over the data, which stay in memory.
 
     Notes
     -----
-    1. Directions of length one are no Gaussians: that rows lie otherwise about a topic is a note in the evidence, and no
-       caution. So is that groups differ in shape, where embeddings have no more columns than K + 12.
-    2. Words take no part in finding the topics, so that how well they identify them is a test of both.
-    3. Principal directions are those of all documents, also where parts are fitted for the expected errors.
+    1. Directions of length one are not Gaussian. So a deviation from the Gaussian shape is a note in the evidence instead of a
+       caution, and so are different shapes of groups if embeddings have at most K + 12 columns.
+    2. The topics are found without the words, so that their recall by words tests both.
+    3. Principal directions are those of all documents, also for the fits on halves.
 
     References
     ----------
@@ -228,57 +230,57 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if there are no embeddings, or not one for each document, if an entry is no
-            number, or if there are too few documents for the topics.
+            If a parameter is out of its range, if there is not one embedding for each document, if an entry is not a number,
+            or if there are too few documents for the topics.
         """
         counts, table = self._read(X, embeddings)
-        coordinates = self._framed(table)
-        self.groups_ = self._grouped(coordinates)
-        self._turned(coordinates)
+        coordinates = self._fit_frame(table)
+        self.groups_ = self._fit_groups(coordinates)
+        self._orient_sources(coordinates)
         shares = self._shares_of(coordinates)
-        self._tell(counts, shares)
-        self.evidence_ = self._weighed(counts, shares).bind(self)
+        self._describe_topics(counts, shares)
+        self.evidence_ = self._make_evidence(counts, shares).bind(self)
         return self
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        X, embeddings = _pair(*args, **kwargs)
+    def _read_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        X, embeddings = _split_pair(*args, **kwargs)
         texts = texts_of(X)
-        embeddings = self._embedded(texts) if embeddings is None else embeddings
-        counted, _ = super()._given((X if texts is None else texts,), {})
+        embeddings = self._embed_texts(texts) if embeddings is None else embeddings
+        counted, _ = super()._read_arguments((X if texts is None else texts,), {})
         return (*counted, embeddings), {}
 
     def _candidates(self, X: Any, embeddings: Any = None) -> Sequence[int]:
-        """All of these: what is too small for groups of groups may have larger errors than what is right."""
+        """Return all sizes: numbers that are too small, for groups of groups, can have larger errors than the right one."""
         return _SIZES
 
     def _read(self, X: Any, embeddings: Any) -> tuple[sparse.csr_array, np.ndarray]:
-        """Counts (n, V) and embeddings (n, D), checked."""
+        """Check counts (n, V) and embeddings (n, D)."""
         blocks = list(self._blocks(X, reset=True))
         for block in blocks:
             check_counts(as_counts(block[0]), block.rows, column_names(self))
         counts = sparse.vstack([sparse.csr_array(block[0], dtype=np.float64) for block in blocks], format="csr")
-        table = _numbers(embeddings, blocks)
+        table = _embedding_table(embeddings, blocks)
         check_same_rows(X=counts.shape[0], embeddings=len(table))
         if not counts.sum():
-            raise LatentiaError("None of the documents has a word: nothing distinguishes the topics.")
+            raise LatentiaError("Expected documents with words; none of them has a word. Check the vocabulary.")
         self.n_passes_ = 1
         return counts, table
 
-    def _framed(self, table: np.ndarray) -> np.ndarray:
-        """Coordinates of embeddings, in a frame that is kept."""
+    def _fit_frame(self, table: np.ndarray) -> np.ndarray:
+        """Fit the frame; return the coordinates of embeddings in it."""
         mixture, (n, width) = self.method == "mixture", table.shape
         size = self.n_components + (_OVERSAMPLE if mixture else 0)
-        most = n if mixture else min(n, width)
-        if self.n_components > most:
+        max_topics = n if mixture else min(n, width)
+        if self.n_components > max_topics:
             raise LatentiaError(
-                f"{n} documents with embeddings of {width} columns support at most {most} topics.",
-                at_most=most, parameter="n_components", value=self.n_components,
+                f"{n} documents with embeddings of {width} columns support at most {max_topics} topics.",
+                at_most=max_topics, parameter="n_components", value=self.n_components,
             )  # fmt: skip
-        self._frame = Frame.of(table, min(size, width), unit=mixture)
+        self._frame = Frame.fit(table, min(size, width), unit=mixture)
         return self._frame(table)
 
-    def _grouped(self, coordinates: np.ndarray) -> Any:
-        """The mixture, or sources."""
+    def _fit_groups(self, coordinates: np.ndarray) -> Any:
+        """Fit the mixture, or the sources."""
         options = {name: vars(self)[name] for name in ("n_components", "n_splits", "n_jobs", "verbose")}
         options |= {"random_state": self._seed}
         if self.method == "mixture":
@@ -286,24 +288,24 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         else:
             groups = estimator("TensorICA")(**options)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotSupportedWarning)  # this fit says so itself
+            warnings.simplefilter("ignore", NotSupportedWarning)  # This fit has a warning for it.
             return groups.fit(coordinates)
 
-    def _turned(self, coordinates: np.ndarray) -> None:
-        """Where the topics are; sources are turned to their long tails."""
+    def _orient_sources(self, coordinates: np.ndarray) -> None:
+        """Set the means of the topics, and the signs that make long tails of sources positive."""
         if self.method == "mixture":
             centers = self.groups_.means_  # type: ignore[attr-defined]
             self._signs = np.ones(len(centers))
         else:
             sources = np.asarray(self.groups_.transform(coordinates))  # type: ignore[attr-defined]
             self._signs = np.where((sources**3).sum(axis=0) < 0, -1.0, 1.0)
-            centers = _one_long(self.groups_.mixing_.T * self._signs[:, None])  # type: ignore[attr-defined]
+            centers = _normalise_rows(self.groups_.mixing_.T * self._signs[:, None])  # type: ignore[attr-defined]
         self.means_ = centers @ self._frame.basis.T
         self._joined = np.eye(len(centers))
         self._n_features_out = len(centers)
 
     def _shares_of(self, coordinates: np.ndarray) -> np.ndarray:
-        """Shares of the topics at these coordinates, shape (n, K)."""
+        """Compute the shares of the topics at these coordinates, shape (n, K)."""
         groups: Any = self.groups_
         if self.method == "mixture":
             return np.asarray(groups.predict_proba(coordinates) @ self._joined.T)
@@ -312,31 +314,35 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         shares = np.where(total > 0, strength / np.where(total > 0, total, 1.0), 1 / strength.shape[1])
         return np.asarray(shares @ self._joined.T)
 
-    def _tell(self, counts: sparse.csr_array, shares: np.ndarray) -> None:
-        """Words of the topics."""
+    def _describe_topics(self, counts: sparse.csr_array, shares: np.ndarray) -> None:
+        """Set the shares and words of the topics."""
         self.weights_ = shares.mean(axis=0) / shares.mean(axis=0).sum()
         self.components_ = word_probabilities(counts, shares)
         self.word_frequencies_ = word_probabilities(counts, np.ones((len(shares), 1)))[0]
-        self._word_order = ordered_words(self.components_, self._others(), counts)
+        self._word_order = order_words(self.components_, self._probabilities_elsewhere(), counts)
 
-    def _weighed(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
-        """The evidence of the groups, and whether the words identify them."""
-        of_groups, labels = self.groups_.evidence_, shares.argmax(axis=1)
-        self.recall_ = recall_of_words(counts, labels, shares.shape[1], deal(Blocks.from_array(counts), self._seed))
-        checks = [_on_a_sphere(one, self._frame.basis) for one in of_groups.checks]
-        checks += words_tell(self.recall_, labels)
-        return Evidence(checks, of_groups.component_errors, shares=self.weights_, found_again=of_groups.found_again)
+    def _make_evidence(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
+        """Return the evidence of the groups, with the recall of their words."""
+        group_evidence, labels = self.groups_.evidence_, shares.argmax(axis=1)
+        self.recall_ = measure_word_recall(
+            counts, labels, shares.shape[1], assign_folds(Blocks.from_array(counts), self._seed)
+        )
+        checks = [_adapt_check(check, self._frame.basis) for check in group_evidence.checks]
+        checks += word_recall_checks(self.recall_, labels)
+        return Evidence(
+            checks, group_evidence.component_errors, shares=self.weights_, found_again=group_evidence.found_again
+        )
 
     def _distances(self, other: EmbeddingTopics) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        X, embeddings = _pair(X, **fit_parameters)
+        X, embeddings = _split_pair(X, **fit_parameters)
         if isinstance(X, Blocks):
             tables = {} if embeddings is None else {"embeddings": embeddings}
             return halves_of_rows(random_state, X=X, **tables)
         texts = texts_of(X)
-        embeddings = self._embedded(texts) if embeddings is None else embeddings
+        embeddings = self._embed_texts(texts) if embeddings is None else embeddings
         return halves_of_rows(random_state, X=self.counted(X), embeddings=np.asarray(embeddings))
 
     # --- use ----------------------------------------------------------------------------------------------------
@@ -348,7 +354,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         Parameters
         ----------
         X : sequence of str, table or Blocks of shape (n_documents, V), or None
-            Documents, as `fit` takes them, or a pair (X, embeddings); topics of documents hang on their embeddings alone.
+            Documents, as `fit` takes them, or a pair (X, embeddings); topics of documents depend on their embeddings alone.
         embeddings : array-like of shape (n_documents, D), optional
             Their embeddings; without them ``embedder`` makes them of the texts.
 
@@ -360,7 +366,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         Raises
         ------
         LatentiaError
-            If there are no embeddings, or such of another width, or not one for each document.
+            If there are no embeddings, if they have another width, or if there is not one for each document.
         """
         return self._shares_of(self._frame(self._table(X, embeddings)))
 
@@ -388,11 +394,11 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         -------
         ndarray of shape (n_documents, K)
         """
-        embeddings = self._embedded(texts_of(X)) if embeddings is None and self.embedder is not None else embeddings
+        embeddings = self._embed_texts(texts_of(X)) if embeddings is None and self.embedder is not None else embeddings
         return self.fit(X, embeddings).transform(X, embeddings)
 
     def fit_predict(self, X: Any, embeddings: Any = None) -> np.ndarray:
-        """Learn topics, and return that of every document.
+        """Learn topics, and return the topic of every document.
 
         Parameters
         ----------
@@ -406,7 +412,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
 
     @fitted
     def directions(self, X: Any, embeddings: Any = None) -> np.ndarray:
-        """Return where documents are among the directions of the embeddings: what ``means_`` are means of.
+        """Return the directions of documents, of which ``means_`` are means.
 
         Parameters
         ----------
@@ -420,13 +426,11 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         return self._frame(self._table(X, embeddings)) @ self._frame.basis.T
 
     def _memberships(self, X: Any) -> Memberships:
-        if not isinstance(self.groups_, WithCovariates) or len(self._joined) < self._joined.shape[1]:
-            raise LatentiaError(
-                'effects are measured of a mixture whose topics have not been merged: method="mixture".'
-            )
+        if not isinstance(self.groups_, CovariateEffects) or len(self._joined) < self._joined.shape[1]:
+            raise LatentiaError('effects need a mixture whose topics have not been merged: method="mixture".')
         return self.groups_._memberships(self._frame(self._table(X)))
 
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         return np.asarray(self.transform(X))
 
     def _names_of_components(self) -> list[str]:
@@ -438,27 +442,27 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
 
     # --- reading ------------------------------------------------------------------------------------------------
 
-    def _embedded(self, texts: list[str] | None) -> Any:
-        """Embeddings of texts by the embedder; None where there are no texts, so that they must be elsewhere."""
+    def _embed_texts(self, texts: list[str] | None) -> Any:
+        """Embed texts by the embedder; return None without texts or embedder."""
         if texts is not None and self.embedder is not None:
             return embed(texts, self.embedder)
         return None
 
     def _table(self, X: Any, embeddings: Any = None) -> np.ndarray:
-        """Embeddings of new documents, checked, shape (n, D)."""
-        X, embeddings = _pair(X, embeddings)
+        """Return the checked embeddings of new documents, shape (n, D)."""
+        X, embeddings = _split_pair(X, embeddings)
         texts = texts_of(X)
-        embeddings = self._embedded(texts) if embeddings is None else embeddings
+        embeddings = self._embed_texts(texts) if embeddings is None else embeddings
         if isinstance(X, Blocks) or (texts is None and X is not None):
             blocks = list(self._blocks(X, reset=False))
-            table = _numbers(embeddings, blocks)
+            table = _embedding_table(embeddings, blocks)
             check_same_rows(X=sum(block[0].shape[0] for block in blocks), embeddings=len(table))
         else:
-            table = _numbers(embeddings, [])
+            table = _embedding_table(embeddings, [])
             check_same_rows(X=len(table) if texts is None else len(texts), embeddings=len(table))
         if table.shape[1] != len(self._frame.mean):
             raise LatentiaError(
-                f"The embeddings have {table.shape[1]} columns and those of the fit {len(self._frame.mean)}."
+                f"Expected embeddings of {len(self._frame.mean)} columns, as in the fit; they have {table.shape[1]}."
             )
         return table
 
@@ -469,30 +473,30 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
             raise LatentiaError("groups_ has other sizes than the topics")
 
 
-def _one_long(rows: np.ndarray) -> np.ndarray:
-    """Rows of length one; those without a direction are zero."""
+def _normalise_rows(rows: np.ndarray) -> np.ndarray:
+    """Scale rows to length one; rows without a direction become zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > _TINY, rows / np.where(lengths > _TINY, lengths, 1.0), 0.0)
 
 
-def _on_a_sphere(check: Check, basis: np.ndarray) -> Check:
-    """Of the shape of groups: none is a Gaussian's, and in few dimensions each lies in a plane of its own."""
+def _adapt_check(check: Check, basis: np.ndarray) -> Check:
+    """Adapt a check of the shape of groups to directions, which are not Gaussian and, in few dimensions, lie in planes."""
     if check.name in (_SPREAD, REAL_OR_SIMULATED) or (check.name == _SHAPE and basis.shape[0] == basis.shape[1]):
         return replace(check, role="note", remedy="")
-    return replace(check, role="caution", remedy=_MORE) if check.name == _SHAPE else check
+    return replace(check, role="caution", remedy=_SHAPE_REMEDY) if check.name == _SHAPE else check
 
 
-def _pair(X: Any, embeddings: Any = None) -> tuple[Any, Any]:
-    """Documents and embeddings, which may come as a pair or as the two parts of Blocks."""
+def _split_pair(X: Any, embeddings: Any = None) -> tuple[Any, Any]:
+    """Split documents and embeddings, which may come as a pair or as the two parts of Blocks."""
     if isinstance(X, tuple) and len(X) == 2 and not isinstance(X[0], str) and embeddings is None:
         return X
     if isinstance(X, Blocks) and embeddings is None and len(X.shapes) < 2:
-        raise LatentiaError("The Blocks have no embeddings: give them as their second part, or as embeddings=.")
+        raise LatentiaError("The Blocks have no embeddings. Give them as their second part, or as embeddings=.")
     return X, embeddings
 
 
-def _numbers(embeddings: Any, blocks: list[Any]) -> np.ndarray:
-    """Embeddings as finite numbers; where none are given, the second part of blocks."""
+def _embedding_table(embeddings: Any, blocks: list[Any]) -> np.ndarray:
+    """Check embeddings for finite numbers; by default they are the second part of blocks."""
     if embeddings is None and blocks and len(blocks[0]) > 1:
         embeddings = np.vstack([np.asarray(block[1]) for block in blocks])
     if isinstance(embeddings, Blocks):
@@ -501,7 +505,7 @@ def _numbers(embeddings: Any, blocks: list[Any]) -> np.ndarray:
         embeddings = embeddings.toarray()
     if embeddings is None or not hasattr(embeddings, "__len__"):
         raise LatentiaError(
-            "There are no embeddings: give an array with a row for each document, embeddings=, or embedder= and texts."
+            "There are no embeddings. Give an array with a row for each document, embeddings=, or embedder= and texts."
         )
     table = number_table(embeddings, "embeddings", sparse_allowed=False, min_rows=1)
     return np.ascontiguousarray(table, dtype=np.float64)

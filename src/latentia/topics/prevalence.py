@@ -1,19 +1,19 @@
-"""How much of each topic there is in groups of documents, and over time, with error bars.
+"""Prevalence of topics in groups of documents and over time, with error bars.
 
-Model: the words of a document have the mean A^T w, with topics in the rows of A (K x V) and proportions w; so its frequencies
-of words x say of w, without bias and whatever its length,
+Model: the words of a document have the mean A^T w, with topics in the rows of A (K x V) and proportions w. So an unbiased
+estimate of w from the document's word frequencies x, for any length, is
 
     B x,    B = (A P^-1 A^T)^-1 A P^-1,    P = diag(frequencies of the corpus),
 
-weighted least squares. A single document's answer is noisy; the mean over a group estimates the mean of w there, and the spread
-of B x over the documents tells its error, noise of the words included. Proportions of single documents, as ``transform`` gives
-them, lean to the prior, and their means do so too.
+by weighted least squares. The estimate of a single document is noisy. The mean over a group estimates the mean of w there, and
+the spread of B x over the documents gives its error, with the noise of the words. Proportions of single documents, as
+``transform`` returns them, are biased towards the prior, and so are their means.
 
 Topics have errors as well. With A + E in place of A the mean of a group moves by B E^T w. The fits on halves of the documents,
-from which the evidence has its errors, give samples of E: half of the difference of the two halves' topics.
+which give the errors of the evidence, give samples of E: half of the difference between the topics of both halves.
 
-Intervals are Wilson's, with the number of documents at which a proportion would have the variance that was found (E. Korn,
-B. Graubard, Survey Methodology 24, 1998): they stay within 0 and 1, and reach further to the side of one half.
+Intervals are Wilson's, with the number of documents at which a proportion would have the measured variance (E. Korn,
+B. Graubard, Survey Methodology 24, 1998): they stay within 0 and 1, and are longer on the side of one half.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import t as student
 
-from .._base import fitted
 from .._frames import frame_of_rows
 from .._parameters import Number, check_parameter
-from .._stages import Fitted
-from ..effects.estimates import moved
+from ..effects.estimates import component_error_variance
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted
+from ..fitting.stages import Fitted
 from ..metrics import match_components
-from .periods import Periods, is_blank, periods_of
+from .periods import Periods, assign_periods, is_blank
 
-_MOST_GROUPS = 200
-_POOLED = 10.0  # documents by which the spread of all groups counts in that of one
+_MAX_GROUPS = 200
+_PSEUDO_DOCUMENTS = 10.0  # Weight of the spread within all groups in that of one group, in documents.
 _LEVEL = Number(0.0, 1.0)
 
 
@@ -48,8 +48,8 @@ class Interval:
     ----------
     value, low, high : ndarray
     clear : ndarray of bool or None
-        Of differences, whether they are none of chance: zero lies outside of bounds so wide that all of them together hold
-        with the chance of a single one (Bonferroni). None of a topic that is not supported is clear.
+        For differences: True if zero lies outside bounds that hold for all of them together with the chance of a single one
+        (Bonferroni). Differences of topics that are not supported are never clear.
     """
 
     value: np.ndarray
@@ -59,13 +59,15 @@ class Interval:
 
     @classmethod
     def about(
-        cls, value: np.ndarray, error: np.ndarray, level: float, freedom: Any, not_supported: Sequence[int]
+        cls, value: np.ndarray, error: np.ndarray, level: float, degrees_of_freedom: Any, not_supported: Sequence[int]
     ) -> Interval:
-        """Bounds of differences with these standard errors and degrees of freedom, of topics on the last axis."""
-        reach, far = (student.ppf(1 - (1 - level) / 2 / n, freedom) * error for n in (1, max(value.size, 1)))
-        clear = np.abs(value) > far
+        """Compute bounds of differences, topics on the last axis, from standard errors and degrees of freedom."""
+        margin, simultaneous_margin = (
+            student.ppf(1 - (1 - level) / 2 / n, degrees_of_freedom) * error for n in (1, max(value.size, 1))
+        )
+        clear = np.abs(value) > simultaneous_margin
         clear[..., list(not_supported)] = False
-        return cls(value, value - reach, value + reach, clear)
+        return cls(value, value - margin, value + margin, clear)
 
 
 @dataclass(frozen=True)
@@ -75,16 +77,16 @@ class Prevalence:
     Attributes
     ----------
     labels : list of str
-        Of the groups or periods, G of them.
+        Labels of the G groups or periods.
     n_documents : ndarray of int, shape (G,)
-        Documents with words in each.
+        Number of documents with words in each group.
     share : Interval of shape (G, K)
-        Mean proportion of every topic in the documents of each, between 0 and 1.
+        Mean proportion of every topic in the documents of each group, between 0 and 1.
     difference : Interval of shape (G, K)
-        Of these from the mean over all other documents.
+        Differences of these from the means over all other documents.
     change : Interval of shape (K,) or None
-        By how much a straight line through the shares of the periods, weighted by their documents, rises from the first to the
-        last: of these very periods, whether they lie on a line or not. None for groups.
+        Rise of a straight line through the shares of the periods, weighted by their documents, from the first to the last. It
+        describes these periods, even if their shares do not lie on a line. None for groups.
     topics : list of str
         Names of the topics.
     level : float
@@ -94,13 +96,13 @@ class Prevalence:
     n_left_out : int
         Documents without a group or time, or without words.
     topic_errors : bool
-        Whether the intervals know of errors of the topics: not after a fit with ``n_splits=0``.
+        Whether the intervals include errors of the topics: False after a fit with ``n_splits=0``.
     numbers : ndarray of int, shape (G,), or None
-        Of periods of dates: how many months, say, after the first one each is. None for groups and numbers.
+        For periods of dates: number of units, such as months, from the first one to each. None for groups and numbers.
     axis : list of str
-        Of periods of dates: labels at the numbers 0, 1, ..., also of periods without documents.
+        For periods of dates: labels at the numbers 0, 1, ..., also of periods without documents.
     not_supported : list of int
-        Numbers of the topics that the evidence does not support: nothing of them is clear.
+        Numbers of the topics that the evidence does not support, whose differences are never clear.
     """
 
     labels: list[str]
@@ -118,12 +120,12 @@ class Prevalence:
     not_supported: Sequence[int] = ()
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for every group and topic.
+        """Return a row for every group and topic.
 
         Returns
         -------
         list of dict
-            Group, topic, share, its interval, difference from the other documents, and whether that is clear.
+            Group, topic, share and its interval, and the difference from the other documents, its interval, and if it is clear.
         """
         return [
             {
@@ -140,7 +142,7 @@ class Prevalence:
         ]  # fmt: skip
 
     def trends(self) -> list[dict[str, Any]]:
-        """A row for every topic: its change, and whether it rises or falls; none for groups.
+        """Return a row for every topic, with its change and trend; no rows for groups.
 
         Returns
         -------
@@ -158,9 +160,9 @@ class Prevalence:
         ]  # fmt: skip
 
     def clear_rows(self) -> list[dict[str, Any]]:
-        """Those of `trends`, or for groups of `rows`, that are none of chance, the largest first.
+        """Return the clear rows of `trends`, or of `rows` for groups, the largest first.
 
-        Of two groups the one that has more stands for both.
+        Two groups are represented by the one with the larger share.
 
         Returns
         -------
@@ -169,30 +171,30 @@ class Prevalence:
         """
         if self.change is not None:
             return sorted((row for row in self.trends() if row["trend"]), key=lambda row: -abs(row["change"]))
-        two = len(self.labels) == 2
-        clear = (row for row in self.rows() if row["clear"] and (not two or row["difference"] > 0))
+        has_two_groups = len(self.labels) == 2
+        clear = (row for row in self.rows() if row["clear"] and (not has_two_groups or row["difference"] > 0))
         return sorted(clear, key=lambda row: -abs(row["difference"]))
 
     def most_moving(self, n: int) -> list[int]:
-        """The n topics whose changes or differences are largest beside their bounds, the largest first.
+        """Return the n topics with the largest changes or differences relative to their bounds, the largest first.
 
         Parameters
         ----------
         n : int
-            How many to return.
+            Number of topics.
 
         Returns
         -------
         list of int
             Numbers of topics.
         """
-        moved = self.difference if self.change is None else self.change
-        beyond = np.abs(moved.value) / np.maximum((moved.high - moved.low) / 2, 1e-12)
-        beyond = beyond.max(axis=0) if beyond.ndim > 1 else beyond
-        return [int(k) for k in np.argsort(-beyond, kind="stable")[:n]]
+        changes = self.difference if self.change is None else self.change
+        ratios = np.abs(changes.value) / np.maximum((changes.high - changes.low) / 2, 1e-12)
+        ratios = ratios.max(axis=0) if ratios.ndim > 1 else ratios
+        return [int(k) for k in np.argsort(-ratios, kind="stable")[:n]]
 
     def to_frame(self) -> Any:
-        """A row for every group and topic as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`.
+        """Return `rows` as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`.
 
         Returns
         -------
@@ -207,51 +209,51 @@ class Prevalence:
         return frame_of_rows(self.rows(), "Prevalence.to_frame")
 
 
-def confusions_of(fitted: Fitted, n_splits: int, refined: Any = None) -> np.ndarray:
-    """What errors of topics make of proportions, shape (n, K, K): row k times proportions is the error of topic k's.
+def measure_confusions(fitted: Fitted, n_splits: int, refined: Any = None) -> np.ndarray:
+    """Measure the effect of errors of topics on proportions, shape (n, K, K): row k times proportions is the error of topic k.
 
-    They are those of the fits on halves of the documents, and of draws from the posterior of ``refined`` topics, which are as
-    large as the halves say; without halves there are none.
+    The errors are those of the fits on halves of the documents, and of draws from the posterior of ``refined`` topics, scaled
+    to the errors of the halves. Without halves there are none.
     """
     topics = np.asarray(fitted.model.parameters.topics)
-    by_words, found = unmixing(topics, topics.mean(axis=0)), []
+    by_words, confusions = unmixing_matrix(topics, topics.mean(axis=0)), []
     for halves in fitted.halves(n_splits):
-        first, second = (_matched(half.parameters.topics, topics) for half in halves)
-        found.append(by_words @ (first - second).T / 2)
-    if found and refined is not None and len(refined.confusions):
-        of_halves = np.asarray(fitted.errors(n_splits).errors)
-        found += list(refined.confusions * np.maximum(of_halves / np.maximum(refined.spread, 1e-300), 1.0))
-    return np.array(found).reshape(len(found), len(topics), len(topics))
+        first, second = (_match_topics(half.parameters.topics, topics) for half in halves)
+        confusions.append(by_words @ (first - second).T / 2)
+    if confusions and refined is not None and len(refined.confusions):
+        errors = np.asarray(fitted.errors(n_splits).errors)
+        confusions += list(refined.confusions * np.maximum(errors / np.maximum(refined.spread, 1e-300), 1.0))
+    return np.array(confusions).reshape(len(confusions), len(topics), len(topics))
 
 
-def _matched(part: np.ndarray, topics: np.ndarray) -> np.ndarray:
-    """The topics of a part in the order of those that they are nearest to."""
+def _match_topics(part: np.ndarray, topics: np.ndarray) -> np.ndarray:
+    """Sort the topics of a half by the topics that they match."""
     return part[match_components(part, topics)[0]]
 
 
-def groups_of(values: Sequence[Any]) -> tuple[np.ndarray, list[str]]:
-    """Group of every row, -1 where it has none, and labels in the order of numbers, or else of the alphabet."""
+def assign_groups(values: Sequence[Any]) -> tuple[np.ndarray, list[str]]:
+    """Return the group of every row, -1 without one, and the labels, sorted as numbers or by the alphabet."""
     texts = [None if is_blank(value) else str(value).strip() for value in values]
-    labels = sorted({text for text in texts if text is not None}, key=_by_number)
+    labels = sorted({text for text in texts if text is not None}, key=_number_sort_key)
     if not labels:
         raise LatentiaError("None of the documents has a group.")
-    if len(labels) > _MOST_GROUPS:
+    if len(labels) > _MAX_GROUPS:
         raise LatentiaError(
-            f"There are {len(labels):,} groups, such as {labels[0]!r} and {labels[-1]!r}: {_MOST_GROUPS} are the most. If they "
-            "are times or other numbers, ask for the prevalence over them."
+            f"Expected at most {_MAX_GROUPS} groups; there are {len(labels):,}, such as {labels[0]!r} and {labels[-1]!r}. If "
+            "they are times or other numbers, ask for the prevalence over them."
         )
     place = {label: i for i, label in enumerate(labels)}
     return np.array([-1 if text is None else place[text] for text in texts], dtype=np.int64), labels
 
 
-def _by_number(text: str) -> tuple[bool, float, str]:
+def _number_sort_key(text: str) -> tuple[bool, float, str]:
     try:
         return False, float(text), text
     except ValueError:
         return True, 0.0, text
 
 
-def prevalence(
+def measure_prevalence(
     tables: Iterable[Any],
     of_rows: np.ndarray,
     labels: list[str],
@@ -262,7 +264,7 @@ def prevalence(
     periods: Periods | None = None,
     not_supported: Sequence[int] = (),
 ) -> Prevalence:
-    """Mean proportions in groups of documents.
+    """Measure mean proportions in groups of documents.
 
     Parameters
     ----------
@@ -273,46 +275,48 @@ def prevalence(
     labels : list of str
     model : tuple of topics (K, V), shares of the topics (K,), names of the topics
     errors : ndarray of shape (n_splits, K, K)
-        See `confusions_of`.
+        See `measure_confusions`.
     level : float
     periods : Periods, optional
-        Where the groups are periods.
+        Given if the groups are periods.
     not_supported : sequence of int
-        Numbers of the topics of which nothing is clear.
+        Numbers of the topics that the evidence does not support.
     """
     topics, shares, names = model
-    sums = _Sums.of(tables, of_rows, len(labels), unmixing(topics, shares @ topics))
-    kept = np.flatnonzero(sums.n > 0)
-    if not len(kept):
-        raise LatentiaError("None of the documents with a group or time has words that the topics know.")
-    sums = _Sums(sums.n[kept], sums.first[kept], sums.second[kept])
+    sums = _Sums.from_tables(tables, of_rows, len(labels), unmixing_matrix(topics, shares @ topics))
+    present = np.flatnonzero(sums.n > 0)
+    if not len(present):
+        raise LatentiaError("None of the documents with a group or time has words of the topics. Check the vocabulary.")
+    sums = _Sums(sums.n[present], sums.first[present], sums.second[present])
     means, variances = sums.means(), sums.variances()
-    every = sums.n @ means / sums.n.sum()
-    freedom = (sums.n - 1 + _POOLED)[:, None]
-    spread = student.ppf((1 + level) / 2, freedom) ** 2 * (variances + moved(means, errors))
-    likely = (sums.first + _POOLED * every) / (sums.n[:, None] + _POOLED)
-    share = _wilson(np.clip(means, 0, 1), np.clip(likely, 0, 1), spread)
-    # Differences from the other documents, whose mean moves with errors of the topics as the group's own does.
-    left = sums.n.sum() - sums.n
-    weight = np.divide(sums.n.sum(), left, out=np.zeros(len(left)), where=left > 0)[:, None]
-    apart = (means - every) * weight
-    rest = (sums.n**2 @ variances - sums.n[:, None] ** 2 * variances) / np.maximum(left, 1)[:, None] ** 2
-    apart_error = np.sqrt(variances + rest + moved(apart, errors))
+    overall_means = sums.n @ means / sums.n.sum()
+    degrees_of_freedom = (sums.n - 1 + _PSEUDO_DOCUMENTS)[:, None]
+    squared_margin = student.ppf((1 + level) / 2, degrees_of_freedom) ** 2 * (
+        variances + component_error_variance(means, errors)
+    )
+    smoothed_shares = (sums.first + _PSEUDO_DOCUMENTS * overall_means) / (sums.n[:, None] + _PSEUDO_DOCUMENTS)
+    share = _wilson_interval(np.clip(means, 0, 1), np.clip(smoothed_shares, 0, 1), squared_margin)
+    # Errors of the topics move the mean of the other documents as they move the mean of the group.
+    n_others = sums.n.sum() - sums.n
+    weight = np.divide(sums.n.sum(), n_others, out=np.zeros(len(n_others)), where=n_others > 0)[:, None]
+    differences = (means - overall_means) * weight
+    other_variances = (sums.n**2 @ variances - sums.n[:, None] ** 2 * variances) / np.maximum(n_others, 1)[:, None] ** 2
+    difference_errors = np.sqrt(variances + other_variances + component_error_variance(differences, errors))
     change = None
     if periods is not None:
-        change = _line(periods.places[kept], sums.n, means, variances, errors, level, not_supported)
+        change = _fit_line(periods.places[present], sums.n, means, variances, errors, level, not_supported)
     return Prevalence(
-        [labels[g] for g in kept],
+        [labels[g] for g in present],
         sums.n.astype(np.int64),
         share,
-        Interval.about(apart, apart_error, level, freedom, not_supported),
+        Interval.about(differences, difference_errors, level, degrees_of_freedom, not_supported),
         change,
         list(names),
         level,
-        None if periods is None else periods.places[kept],
+        None if periods is None else periods.places[present],
         len(of_rows) - int(sums.n.sum()),
         len(errors) > 0,
-        None if periods is None or periods.numbers is None else periods.numbers[kept],
+        None if periods is None or periods.numbers is None else periods.numbers[present],
         [] if periods is None else periods.axis,
         list(not_supported),
     )
@@ -320,94 +324,101 @@ def prevalence(
 
 @dataclass(frozen=True)
 class _Sums:
-    """Documents of each group (G,), and sums of what they say of the topics and of its squares, (G, K)."""
+    """Number of documents of each group, (G,), and sums of their estimates B x and of the squares of these, (G, K)."""
 
     n: np.ndarray
     first: np.ndarray
     second: np.ndarray
 
     @classmethod
-    def of(cls, tables: Iterable[Any], of_rows: np.ndarray, n_groups: int, by_words: np.ndarray) -> _Sums:
+    def from_tables(cls, tables: Iterable[Any], of_rows: np.ndarray, n_groups: int, by_words: np.ndarray) -> _Sums:
         n, (first, second) = np.zeros(n_groups), np.zeros((2, n_groups, len(by_words)))
-        known, start = by_words.any(axis=0), 0
+        is_known_word, start = by_words.any(axis=0), 0
         for table in tables:
             counts = sparse.csr_array(table)
-            lengths = np.asarray(counts @ known.astype(float)).ravel()
-            said = (counts @ by_words.T) / np.where(lengths > 0, lengths, 1.0)[:, None]
+            lengths = np.asarray(counts @ is_known_word.astype(float)).ravel()
+            scores = (counts @ by_words.T) / np.where(lengths > 0, lengths, 1.0)[:, None]
             group = np.where(lengths > 0, of_rows[start : start + len(lengths)], -1)
             start += len(lengths)
             rows = np.flatnonzero(group >= 0)
             member = sparse.csr_array((np.ones(len(rows)), (group[rows], rows)), shape=(n_groups, len(group)))
             n += np.bincount(group[rows], minlength=n_groups)
-            first += member @ said
-            second += member @ said**2
+            first += member @ scores
+            second += member @ scores**2
         return cls(n, first, second)
 
     def means(self) -> np.ndarray:
         return self.first / self.n[:, None]
 
     def variances(self) -> np.ndarray:
-        """Of the means, (G, K): of each group's documents, and, the fewer these are, of all."""
+        """Return the variances of the means, (G, K), shrunk to those of all documents for groups of few."""
         n, means = self.n[:, None], self.means()
         squares = np.maximum(self.second - n * means**2, 0)
         pooled = squares.sum(axis=0) / max(float((self.n - 1).sum()), 1.0)
         pooled = np.where(pooled > 0, pooled, self.second.sum(axis=0) / self.n.sum())
-        return (squares + _POOLED * pooled) / (n - 1 + _POOLED) / n
+        return (squares + _PSEUDO_DOCUMENTS * pooled) / (n - 1 + _PSEUDO_DOCUMENTS) / n
 
 
-def unmixing(topics: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
-    """B, shape (K, V), zero for words that no topic has."""
+def unmixing_matrix(topics: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+    """Compute B, shape (K, V), zero for words without probability in any topic."""
     weighted = np.divide(topics, frequencies, out=np.zeros_like(topics), where=frequencies > 0)
     return np.linalg.lstsq(weighted @ topics.T, weighted, rcond=1e-10)[0]
 
 
-def _wilson(value: np.ndarray, about: np.ndarray, spread: np.ndarray) -> Interval:
-    """Bounds of proportions with so many squared standard errors, taken at ``about``; all of shape (G, K).
+def _wilson_interval(value: np.ndarray, center: np.ndarray, squared_margin: np.ndarray) -> Interval:
+    """Compute Wilson's bounds of proportions from squared margins at ``center``; all of shape (G, K).
 
-    A proportion that is nearer to 0 or 1 than its bound says nothing of the number of documents: the bound is taken then.
+    A center that is nearer to 0 or 1 than its margin does not determine the number of documents, and is moved to the margin.
     """
-    reach = np.minimum(np.sqrt(spread), 0.5)
-    about = np.clip(about, reach, 1 - reach)
-    per = spread / np.maximum(about * (1 - about), np.finfo(float).tiny)  # z^2 / n
-    centre, reach = value + per / 2, np.sqrt(per * value * (1 - value) + per**2 / 4)
-    return Interval(value, np.maximum((centre - reach) / (1 + per), 0), np.minimum((centre + reach) / (1 + per), 1))
+    margin = np.minimum(np.sqrt(squared_margin), 0.5)
+    center = np.clip(center, margin, 1 - margin)
+    scaled_variance = squared_margin / np.maximum(center * (1 - center), np.finfo(float).tiny)  # z^2 / n
+    numerator, margin = (
+        value + scaled_variance / 2,
+        np.sqrt(scaled_variance * value * (1 - value) + scaled_variance**2 / 4),
+    )
+    return Interval(
+        value,
+        np.maximum((numerator - margin) / (1 + scaled_variance), 0),
+        np.minimum((numerator + margin) / (1 + scaled_variance), 1),
+    )
 
 
-def _line(
+def _fit_line(
     places: np.ndarray,
-    n: np.ndarray,
+    n_documents: np.ndarray,
     means: np.ndarray,
     variances: np.ndarray,
     errors: np.ndarray,
     level: float,
     not_supported: Sequence[int],
 ) -> Interval | None:
-    """Rise of the line of least squares through periods of n documents, from the first to the last place, shape (K,)."""
+    """Fit a line by least squares to the periods; return its rise from the first to the last one, shape (K,)."""
     if len(places) < 2:
         return None
-    about = places - n @ places / n.sum()
-    slope = np.ptp(places) * n * about / (n @ about**2)
-    rise = slope @ means
-    variance = slope**2 @ variances + moved(rise[None], errors)[0]
+    centred = places - n_documents @ places / n_documents.sum()
+    weights = np.ptp(places) * n_documents * centred / (n_documents @ centred**2)
+    rise = weights @ means
+    variance = weights**2 @ variances + component_error_variance(rise[None], errors)[0]
     return Interval.about(rise, np.sqrt(variance), level, np.inf, not_supported)
 
 
-class InGroups:
-    """Models that tell how much of each topic groups of documents have."""
+class PrevalenceModel:
+    """Base of models that measure topics in groups of documents and over time."""
 
     _confusions: np.ndarray
     components_: np.ndarray
 
     @fitted
     def prevalence_by(self: Any, X: Any, groups: Sequence[Any], *, level: float = 0.9) -> Prevalence:
-        """How much of each topic there is in groups of documents, with error bars.
+        """Measure the topics in groups of documents, with error bars.
 
         Parameters
         ----------
         X : as in ``transform``
             Documents, which need not be those of the fit.
         groups : sequence of length n_documents
-            Group of every document, such as a party or a journal; None, NaN and blanks are left out.
+            Group of every document, such as a party or a journal. Documents with None, NaN or blanks are left out.
         level : float, default=0.9
             Chance with which an interval holds the true value.
 
@@ -418,21 +429,21 @@ class InGroups:
 
         Notes
         -----
-        Documents weigh equally, whatever their length, and are taken to be independent: many by one author, or copies, contain
-        less than the bounds assume. Intervals know of the choice of documents, of the noise of their words, and,
-        unless ``n_splits`` is 0, of the errors of the topics as fits on halves of the documents show them; not of topics that
-        are no topics, see ``evidence_``.
+        Documents have equal weights, whatever their length, and count as independent: many by one author, or copies, contain
+        less information than the bounds assume. Intervals include the choice of documents, the noise of their words and, unless
+        ``n_splits`` is 0, the errors of the topics from fits on halves of the documents. They assume that the topics are real:
+        see ``evidence_``.
 
         Source: not in the papers.
         """
-        of_rows, labels = groups_of(groups)
-        return self._in_groups(X, of_rows, labels, level, None)
+        of_rows, labels = assign_groups(groups)
+        return self._measure_prevalence(X, of_rows, labels, level, None)
 
     @fitted
     def prevalence_over(
         self: Any, X: Any, times: Sequence[Any], *, period: str | float | None = None, level: float = 0.9
     ) -> Prevalence:
-        """How much of each topic there is over time, or along any number, with error bars.
+        """Measure the topics over time, or along any number, with error bars.
 
         Parameters
         ----------
@@ -441,7 +452,7 @@ class InGroups:
         times : sequence of length n_documents
             Numbers, dates, or texts that are either, such as 1984 or 2024-05-31; None, NaN and blanks are left out.
         period : {"day", "week", "month", "quarter", "year", "decade", "century"} or float, optional
-            Of dates, or the width of periods of numbers; by default so that there are 24 at most.
+            Unit for dates, or the width of periods of numbers; by default it gives at most 24 periods.
         level : float, default=0.9
             Chance with which an interval holds the true value.
 
@@ -449,22 +460,22 @@ class InGroups:
         -------
         Prevalence
             Mean proportions in each period, and ``change``, the rise of a straight line through them, with bounds. See
-            `prevalence_by` for what the bounds know.
+            `prevalence_by` for what the bounds include.
         """
-        periods = periods_of(times, period)
-        return self._in_groups(X, periods.of_rows, periods.labels, level, periods)
+        periods = assign_periods(times, period)
+        return self._measure_prevalence(X, periods.of_rows, periods.labels, level, periods)
 
-    def _in_groups(
+    def _measure_prevalence(
         self: Any, X: Any, of_rows: np.ndarray, labels: list[str], level: float, periods: Periods | None
     ) -> Prevalence:
         check_parameter("level", level, _LEVEL)
         blocks = self._blocks(X, reset=False)
         if blocks.n_rows != len(of_rows):
             raise LatentiaError(
-                f"There are {blocks.n_rows} documents and {len(of_rows)} groups or times: they must agree."
+                f"Expected a group or time for each of {blocks.n_rows} documents; there are {len(of_rows)}."
             )
         model = self.components_, self._shares(), list(self.get_feature_names_out())
-        return prevalence(
+        return measure_prevalence(
             self._tables(blocks), of_rows, labels, model, self._confusions, level=level, periods=periods,
             not_supported=self.evidence_.not_supported(len(self.components_)),
         )  # fmt: skip

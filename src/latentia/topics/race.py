@@ -12,7 +12,7 @@ from scipy import sparse
 from ..exceptions import LatentiaError
 from ..metrics import split_tokens
 
-_CLEARLY = 2.0  # paired standard errors by which a challenger must predict better
+_STANDARD_ERRORS = 2.0  # paired standard errors by which a challenger must predict better
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Race:
         best = min(challengers, key=self.perplexities.__getitem__)
         values = ", ".join(f"{name} {value:,.0f}" for name, value in self.perplexities.items())
         verb = "better" if self.gain > 0 else "worse"
-        clear = abs(self.gain) > _CLEARLY * self.standard_error
+        clear = abs(self.gain) > _STANDARD_ERRORS * self.standard_error
         reason = f"{best} is {verb} by {abs(self.gain):.3f} +- {self.standard_error:.3f} nats a word"
         return (
             f"{self.chosen}: perplexity of {self.n_words:,} hidden words of {self.n_documents:,} held-out documents: {values}; "
@@ -83,7 +83,7 @@ def race_on_hidden_words(models: Mapping[str, Any], counts: sparse.csr_array) ->
     standard_error = float(np.sqrt(((gains - gain * words) ** 2).sum()) / words.sum())
     return Race(
         perplexities={name: float(np.exp(-score.sum() / words.sum())) for name, score in scores.items()},
-        chosen=best if gain > _CLEARLY * standard_error else default,
+        chosen=best if gain > _STANDARD_ERRORS * standard_error else default,
         gain=gain,
         standard_error=standard_error,
         n_words=int(words.sum()),

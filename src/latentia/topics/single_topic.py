@@ -20,12 +20,12 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from .. import _fields as of
-from .._base import check_size, fitted, fitting
 from .._parameters import NComponents, Seed, seed_of
-from .._stages import Fitted, Part, Staged
 from .._validation import weighted, weighted_mean
 from ..evidence import Check, Misfit, PartErrors, at_most, spread_of_documents
 from ..exceptions import LatentiaError
+from ..fitting.base import check_size, fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import (
     STILL,
     LeaveOneOutUpdate,
@@ -40,49 +40,51 @@ from ..likelihood import (
     refine,
 )
 from ..metrics import l1_distances, nearest_others, split_tokens
-from ..passes import Blocks, RowGroups, sample_rows
-from ._by_moments import (
-    ROUGH,
+from ..passes import Blocks, Folds, sample_rows
+from ._documents import SMOOTHING, DocumentModel
+from ._mixing import Corpus, Mixing, measure_mixing_by_moments
+from ._prediction import UnseenDocuments, prediction_checks, select_unseen_documents
+from ._refine import smooth_topics
+from ._tensor_moments import (
+    ROUGH_TOLERANCE,
     CorpusMoments,
     Recovered,
     TopicShares,
-    clear,
-    distance,
-    misfit_of,
+    compute_moments,
+    halves_agree,
+    measure_distances,
+    measure_misfit,
+    measure_unexplained_share,
     moment_checks,
-    moments_of,
     recover,
-    share_left_out,
 )
-from ._documents import SMOOTHING, OfDocuments
-from ._mixing import Corpus, Mixing, mixing_by_moments
-from ._prediction import OtherDocuments, other_documents, prediction_checks
-from ._refine import smoothed
-from .prevalence import confusions_of
+from .prevalence import measure_confusions
 
-_SOFTLY = 0.7  # share of the word frequencies in the topics that "auto" starts from
-_PSEUDO = 0.01  # pseudo-counts of a word that are started from, on average
-_OF_PAIRS = 0.6  # of the share of the pairs that topics leave
-_SURE = 2.0  # standard errors of the noise that do not count
-_SIDEWAYS = 1.2  # error of a topic, in distances of its documents from one another
-_ALIKE = 0.1  # distance up to which documents are as good as of one topic
-_CLEARLY, _DOCUMENTS = 2.0, 4000  # standard errors of a loss in likelihood, and documents that it is measured on
-_SURELY = 5.0  # nats that a document counts for at most, so that no few long ones decide
-_LEAN = 0.25  # of the pseudo-counts that predict best: topics with these are nearest to true ones in l1
+_SOFT_WEIGHT = 0.7  # Share of the word frequencies in the initial topics of "auto".
+_PSEUDO_COUNT = 0.01  # Initial pseudo-count of a word, on average.
+_PAIR_SHARE = 0.6  # Part of the unexplained share of the pairs that counts as misfit.
+_NOISE_ERRORS = 2.0  # Standard errors of the noise that are subtracted.
+_ERROR_PER_SPREAD = 1.2  # Error of a topic, relative to the distance between its documents.
+_MAX_SPREAD = 0.1  # Up to this distance documents practically have one topic.
+_STANDARD_ERRORS, _N_DOCUMENTS = 2.0, 4000  # A loss in likelihood is clear above two, on this many documents.
+_MAX_LOSS = 5.0  # Nats that a document counts at most, so that a few long ones do not decide.
+_PSEUDO_COUNT_SHARE = (
+    0.25  # Part of the pseudo-counts that predict best: with it, topics are nearest to true ones in l1.
+)
 
 
 class Clusters(NamedTuple):
-    """Topics, and what became of the documents.
+    """Topics of clusters of documents.
 
     Attributes
     ----------
     topics : ndarray of shape (K, V)
     shares : ndarray of shape (K,)
-        Of the topics in the documents.
+        Shares of the topics in the documents.
     smoothing : ndarray of shape (K,)
-        Share of the word frequencies that each topic is mixed with in likelihoods.
+        Share of the word frequencies in each topic, for likelihoods.
     moved : float, optional
-        Share of the documents that the last pass of refinement moved, where there was more than one.
+        Share of the documents that the last of several passes of refinement moved.
     """
 
     topics: np.ndarray
@@ -91,17 +93,17 @@ class Clusters(NamedTuple):
     moved: float | None = None
 
     def sorted(self) -> Clusters:
-        """The same, the largest share first."""
+        """Sort the topics by their shares, the largest first."""
         order = np.argsort(-self.shares, kind="stable")
         return Clusters(self.topics[order], self.shares[order], self.smoothing[order], self.moved)
 
     def model(self, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Topics that no word is impossible in, and their shares: what likelihoods are taken of."""
+        """Return topics in which every word is possible, and their shares, for likelihoods."""
         share = self.smoothing[:, None]
-        return (1 - share) * self.topics + share * smoothed(frequencies, frequencies, 1.0), self.shares
+        return (1 - share) * self.topics + share * smooth_topics(frequencies, frequencies, 1.0), self.shares
 
 
-class SingleTopicModel(OfDocuments, Staged):
+class SingleTopicModel(DocumentModel, Staged):
     """Clusters of documents with one topic each, by tensor decomposition.
 
     The fit is deterministic and gives an expected error for every topic. The decomposition makes four passes over the
@@ -119,11 +121,11 @@ class SingleTopicModel(OfDocuments, Staged):
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     refine : int or "auto", default="auto"
-        Passes over the documents from the recovered topics, each of which asks where every document belongs given all
-        others. "auto" starts softly, from topics that are mostly word frequencies, and goes on until a pass moves less than
-        .25% of the documents, 200 passes at most. A number sets how many passes there are, from the topics themselves. 0
-        keeps to the theorem. See ``refinement_``, and *refinement has converged* in the evidence. Its memory is n_documents x
-        K numbers of 4 bytes and V x K of 8.
+        Passes over the documents from the recovered topics. Each assigns every document given all others. "auto" starts
+        softly, from topics that are mostly word frequencies, and stops when a pass moves less than .25% of the documents, or
+        after 200 passes. A number is the number of passes, from the recovered topics. 0 keeps to the theorem. See
+        ``refinement_``, and *refinement has converged* in the evidence. It needs memory for n_documents x K numbers of 4 bytes
+        and V x K of 8.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is used, and both halves are refined from their own topics and from those of
@@ -132,8 +134,8 @@ class SingleTopicModel(OfDocuments, Staged):
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
     vectorizer : vectorizer of scikit-learn, optional
-        What counts the words, where ``fit`` is given texts; a copy of it is fitted. By default a
-        `latentia.words.WordVectorizer`, for English texts.
+        Counts the words if ``fit`` gets texts; a copy of it is fitted. By default a `latentia.words.WordVectorizer`, for
+        English texts.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -148,23 +150,22 @@ class SingleTopicModel(OfDocuments, Staged):
     weights_ : ndarray of shape (K,)
         Shares of the topics.
     smoothing_ : ndarray of shape (K,)
-        Share of the word frequencies that each topic is mixed with in likelihoods and predictions: what the documents ask for
-        after ``refine``, 5% otherwise.
+        Share of the word frequencies in each topic, for likelihoods and predictions: estimated with ``refine``, 5% otherwise.
     word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     vectorizer_ : vectorizer
-        What counted the words, where the model was fitted on texts.
+        Vectorizer that counted the words, if the model was fitted on texts.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
-        Log-likelihood of every document given all others, summed, at every pass of refinement, in nats; in the first pass under
-        the topics that it starts from. It rises, but not always to the end: it is not what the passes maximise.
+        Sum of the log-likelihoods of every document given all others, at every pass of refinement, in nats; in the first pass
+        under the initial topics. It rises, but not always to the end, since the passes do not maximise it.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
+        Whether further steps would gain a negligible amount; measured with ``refine="auto"`` only.
     n_passes_ : int
-        Number of passes over the documents, those for the expected errors not counted.
+        Number of passes over the documents, without those for the expected errors.
 
     Notes
     -----
@@ -178,14 +179,14 @@ class SingleTopicModel(OfDocuments, Staged):
        from E[x_1 x_2] W v_k. Negative entries are set to zero.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
     5. ``refine`` is not in the thesis: collapsed variational Bayes of order zero for a mixture of multinomials. A document is
-       left out of its topic's counts and share before it is asked where it belongs, so that it does not vote for the topic
-       that it is in; plain EM makes short texts worse. Documents move in batches of 64 to 1024, in their order.
+       removed from its topic's counts and share before it is assigned, so that it does not influence its assignment; plain EM
+       makes short texts worse. Documents move in batches of 64 to 1024, in their order.
     6. The pseudo-counts of the words in a topic, in proportion to the word frequencies, are those under which documents are
-       most likely given all others. Predictions have them all (``smoothing_``), topics a quarter of them, which brings them
-       nearest to the true ones in l1.
-    7. Likelihoods of topics that are not refined use 5% of the word frequencies, so that no word is impossible.
-    8. The evidence of refined topics measures the fit on pairs of words, how far documents of one topic are from one another,
-       and whether each topic helps to predict documents that it was not learned from.
+       most likely given all others. Predictions use all of them (``smoothing_``), topics a quarter, which is nearest to the
+       true topics in l1.
+    7. Likelihoods of topics without refinement use 5% of the word frequencies, so that no word is impossible.
+    8. The evidence of refined topics measures the fit to pairs of words, the distances between documents of one topic, and the
+       contribution of each topic to the prediction of held-out documents.
 
     References
     ----------
@@ -204,7 +205,7 @@ class SingleTopicModel(OfDocuments, Staged):
     (5000,)
     """
 
-    _farthest: ClassVar = 2.0
+    _max_distance: ClassVar = 2.0
     weights_: Annotated[np.ndarray, of.distributions("K")]
     smoothing_: Annotated[np.ndarray, of.shares("K")]
 
@@ -243,7 +244,7 @@ class SingleTopicModel(OfDocuments, Staged):
             two count for pairs alone.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
-            How often each row is there.
+            Number of copies of each row.
 
         Returns
         -------
@@ -252,119 +253,129 @@ class SingleTopicModel(OfDocuments, Staged):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
-            words are left that they cannot carry the topics. The message says what was found, where, and what to do.
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if too few documents or words
+            remain for the topics.
         """
         return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> CorpusMoments:
-        """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
-        return moments_of(rows, self.n_components, dealt, n_jobs=self.n_jobs, progress=self.verbose)
+    def _moments(self, rows: Blocks, folds: Folds) -> CorpusMoments:
+        """Count words, find coordinates, and compute the moments of four groups of documents in them."""
+        return compute_moments(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
 
-    def _recover(self, moments: CorpusMoments, part: Part, whole: Recovered | None) -> Recovered:
-        """Theorem 7.2: whiten the pairs, and decompose the triples."""
-        options = {} if whole is None else {"tol": ROUGH}
-        return recover(moments.of(part.groups), self.n_components, self._seed, **options)
+    def _recover(self, moments: CorpusMoments, subset: Subset, choices: Any) -> Recovered:
+        """Whiten the pairs and decompose the triples (Theorem 7.2)."""
+        options = {} if subset.is_whole else {"tol": ROUGH_TOLERANCE}
+        return recover(moments.combine(subset.groups), self.n_components, self._seed, **options)
 
-    def _refine(self, found: Recovered, moments: CorpusMoments, part: Part, whole: Any) -> Refined:
-        """Passes of leave-one-out assignment over the documents, the largest share first."""
-        return self._assigned(found.found, moments, part)
+    def _refine(self, recovered: Recovered, moments: CorpusMoments, subset: Subset, choices: Any) -> Refined:
+        """Assign documents, each given all others, in passes; the largest topic comes first."""
+        return self._assign_documents(recovered.parameters, moments, subset)
 
-    def _restart(self, model: Refined, moments: CorpusMoments, part: Part) -> Refined | None:
+    def _restart(self, model: Refined, moments: CorpusMoments, subset: Subset) -> Refined | None:
         clusters: Clusters = model.parameters
-        return self._assigned(TopicShares(clusters.topics, clusters.shares), moments, part) if self._steps else None
+        return (
+            self._assign_documents(TopicShares(clusters.topics, clusters.shares), moments, subset)
+            if self._steps
+            else None
+        )
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, and what all parts share: misfit, topics that predict nothing, documents of several topics."""
+        """Measure errors on halves, and errors that all halves share: misfit, idle topics, documents of several topics."""
         moments: CorpusMoments = fitted.moments
         refined: Refined = fitted.model
-        topics, recovered = refined.parameters.topics, fitted.found
+        topics, recovered = refined.parameters.topics, fitted.recovered
         parts = fitted.errors(self.n_splits)
-        others = other_documents(fitted.rows, moments.dealt, self._steps > 0) if self.n_splits else None
+        held_out = select_unseen_documents(fitted.rows, moments.folds, self._steps > 0) if self.n_splits else None
         misfit = self._misfit(refined.parameters, recovered, moments)
-        idle, lines = _idle(lambda groups: self._learned_from(fitted, groups), others, fitted, topics)
-        several, more = self._of_several_topics(fitted, parts)
-        bias = np.maximum(several, idle)
-        parts = parts.widened(np.hypot(misfit.bias(nearest_others(topics)), bias), self._farthest)
-        checks = moment_checks(refined, recovered.fit, moments, moments.of, parts, misfit)
-        checks += [*more, *lines, *(_settled(refined) if self._steps else [])]
-        return checks + self._of_other_documents(fitted, others), parts
+        idle_bias, idle_checks = _measure_idle_topics(
+            lambda groups: self._likelier_fit(fitted, groups), held_out, fitted, topics
+        )
+        mixing_bias, mixing_checks = self._measure_mixing(fitted, parts)
+        bias = np.maximum(mixing_bias, idle_bias)
+        parts = parts.widen(np.hypot(misfit.bias(nearest_others(topics)), bias), self._max_distance)
+        checks = moment_checks(refined, recovered.fit, moments, moments.combine, parts, misfit)
+        checks += [*mixing_checks, *idle_checks, *(_convergence_checks(refined) if self._steps else [])]
+        return checks + self._prediction_checks(fitted, held_out), parts
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         moments: CorpusMoments = fitted.moments
         self.components_, self.weights_, self.smoothing_, _ = fitted.model.parameters
         self.word_frequencies_ = moments.word_probabilities
-        self._keep_refinement(fitted.model.refinement)
+        self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
-        self._confusions = confusions_of(fitted, self.n_splits)
+        self._confusions = measure_confusions(fitted, self.n_splits)
         self._order_words(fitted, moments.documents.length)
 
-    def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
-        return distance(one, other)
+    def _distance(self, first: Refined, second: Refined, moments: Any) -> np.ndarray:
+        return measure_distances(first, second)
 
     def _cost(self) -> Literal["algebra", "passes"]:
         return "passes" if self._steps else "algebra"
 
-    def _learned_from(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
-        """The likelier one of the two fits on some groups, from their moments and from the fit on all."""
-        fits = [fitted.model_of(groups), fitted.restarted(groups)]
+    def _likelier_fit(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
+        """Return the likelier fit on some groups: the one from their moments, or the one from the full fit."""
+        fits = [fitted.model_of(groups), fitted.refine_full_fit(groups)]
         best: Refined = max(
-            (one for one in fits if one is not None), key=lambda one: one.refinement.log_likelihood[-1:].sum()
+            (fit for fit in fits if fit is not None), key=lambda fit: fit.refinement.log_likelihood[-1:].sum()
         )
         return best.parameters
 
-    def _of_several_topics(self, fitted: Fitted, parts: PartErrors) -> tuple[np.ndarray, list[Check]]:
-        """What documents of several topics make of the topics, and a line."""
+    def _measure_mixing(self, fitted: Fitted, parts: PartErrors) -> tuple[np.ndarray, list[Check]]:
+        """Measure the error from documents of several topics; return it for each topic, with a check."""
         moments: CorpusMoments = fitted.moments
         clusters: Clusters = fitted.model.parameters
         if self._steps:
-            return _alike(clusters, fitted.rows, moments.word_probabilities, parts)
-        mixing = Mixing(fitted.found.found.topics)
-        if clear(parts, clusters.topics):
-            mixing = mixing_by_moments(Corpus(moments.of, fitted.found_of, moments.dealt, self._seed))
-        return mixing.bias(clusters.topics), mixing.of_single_topics()
+            return _measure_spread(clusters, fitted.rows, moments.word_probabilities, parts)
+        mixing = Mixing(fitted.recovered.parameters.topics)
+        if halves_agree(parts, clusters.topics):
+            mixing = measure_mixing_by_moments(Corpus(moments.combine, fitted.recovery_of, moments.folds, self._seed))
+        return mixing.bias(clusters.topics), mixing.single_topic_checks()
 
-    def _of_other_documents(self, fitted: Fitted, others: OtherDocuments | None) -> list[Check]:
-        """How topics of some documents predict the words of others."""
+    def _prediction_checks(self, fitted: Fitted, held_out: UnseenDocuments | None) -> list[Check]:
+        """Check how topics of some documents predict the words of others."""
         frequencies = fitted.moments.word_probabilities
 
-        def predicted(others: OtherDocuments) -> np.ndarray:
-            return _completion(others.counts, *self._learned_from(fitted, others.learned).model(frequencies))
+        def predict(held_out: UnseenDocuments) -> np.ndarray:
+            return _completion(held_out.counts, *self._likelier_fit(fitted, held_out.learned).model(frequencies))
 
-        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.moments.dealt)
+        return prediction_checks(predict, frequencies, held_out, fitted.rows, fitted.moments.folds)
 
     @property
     def _steps(self) -> int:
-        """Passes of refinement; one stands for as many as it takes."""
+        """Number of passes of refinement; 1 for "auto"."""
         return 1 if self.refine == "auto" else self.refine
 
     def _misfit(self, clusters: Clusters, recovered: Recovered, moments: CorpusMoments) -> Misfit:
-        """What the topics leave of the moments: of pairs of words, and of the tensor where they come from it alone."""
-        of_tensor = misfit_of(recovered.fit, moments, moments.of)
-        if of_tensor.ratio is None:
-            return of_tensor
-        of_pairs = _misfit_of_pairs(clusters, moments)
+        """Measure the misfit of the topics to pairs of words, and of unrefined topics to the tensor."""
+        tensor_misfit = measure_misfit(recovered.fit, moments, moments.combine)
+        if tensor_misfit.ratio is None:
+            return tensor_misfit
+        pair_misfit = _misfit_of_pairs(clusters, moments)
         if self._steps:
-            beyond = share_left_out(recovered.fit, moments, moments.of)
-            return replace(of_pairs, share=float(np.hypot(of_pairs.share, beyond)))
-        return replace(of_tensor, share=max(of_tensor.share, of_pairs.share))
+            unexplained = measure_unexplained_share(recovered.fit, moments, moments.combine)
+            return replace(pair_misfit, share=float(np.hypot(pair_misfit.share, unexplained)))
+        return replace(tensor_misfit, share=max(tensor_misfit.share, pair_misfit.share))
 
-    def _assigned(self, found: TopicShares, moments: CorpusMoments, part: Part) -> Refined:
-        """After passes over the documents of a part."""
+    def _assign_documents(self, topic_shares: TopicShares, moments: CorpusMoments, subset: Subset) -> Refined:
+        """Assign the documents of a subset in passes, starting from some topics."""
         if not self._steps:
-            return Refined(Clusters(*found, np.full(len(found.shares), SMOOTHING)).sorted(), Refinement.none())
-        overall, some = moments.word_probabilities, part.rows
-        frequencies = smoothed(overall, overall, 1.0)
-        start = smoothed(found.topics, overall, _SOFTLY if self.refine == "auto" else SMOOTHING)
-        held = Responsibilities.none(some.n_rows, len(frequencies), len(start))
-        pseudo = np.array([_PSEUDO * len(frequencies)])
-        update = LeaveOneOutUpdate(start, found.shares, pseudo, frequencies, held)
-        refinement = refine(update, over(some, self.n_jobs, self.verbose), self.refine, until=held.settled)
+            return Refined(
+                Clusters(*topic_shares, np.full(len(topic_shares.shares), SMOOTHING)).sorted(), Refinement.no_steps()
+            )
+        overall, rows = moments.word_probabilities, subset.rows
+        frequencies = smooth_topics(overall, overall, 1.0)
+        start = smooth_topics(topic_shares.topics, overall, _SOFT_WEIGHT if self.refine == "auto" else SMOOTHING)
+        responsibilities = Responsibilities.empty(rows.n_rows, len(frequencies), len(start))
+        pseudo = np.array([_PSEUDO_COUNT * len(frequencies)])
+        update = LeaveOneOutUpdate(start, topic_shares.shares, pseudo, frequencies, responsibilities)
+        refinement = refine(
+            update, over(rows, self.n_jobs, self.verbose), self.refine, until=responsibilities.converged
+        )
         _, shares, (pseudo,) = refinement.values
-        topics = held.estimate(_LEAN * pseudo * frequencies)
-        smoothing = (1 - _LEAN) * pseudo / (held.words + pseudo)
-        moved = held.moved if len(refinement.log_likelihood) > 1 else None
-        return Refined(Clusters(topics, shares, smoothing, moved).sorted(), refinement)
+        topics = responsibilities.estimate(_PSEUDO_COUNT_SHARE * pseudo * frequencies)
+        smoothing = (1 - _PSEUDO_COUNT_SHARE) * pseudo / (responsibilities.words + pseudo)
+        share_moved = responsibilities.moved if len(refinement.log_likelihood) > 1 else None
+        return Refined(Clusters(topics, shares, smoothing, share_moved).sorted(), refinement)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -475,101 +486,110 @@ class SingleTopicModel(OfDocuments, Staged):
 
 def _completion(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the log-likelihood of one half of the words of every document given the other half, shape (n,)."""
-    given = multinomial_log_likelihood(split_tokens(rows)[0], topics, shares)
-    return np.asarray(multinomial_log_likelihood(rows, topics, shares) - given)
+    log_first_half = multinomial_log_likelihood(split_tokens(rows)[0], topics, shares)
+    return np.asarray(multinomial_log_likelihood(rows, topics, shares) - log_first_half)
 
 
 # --- evidence of refined topics -----------------------------------------------------------------------------------
 
 
 def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
-    """What topics leave of the pairs of words beyond noise, in the K leading directions of these.
+    """Measure what the topics do not explain of the pairs of words beyond noise, in their K leading directions.
 
-    In further ones, that were chosen for what these documents have, noise is larger than between halves. The shares of the
-    topics are those that leave least.
+    In further directions, which depend on these documents, noise is larger than between halves. The shares of the topics are
+    those of least squares.
     """
-    second = corpus.of(corpus.dealt.all).second
+    second = corpus.combine(corpus.folds.all).second
     leading = np.linalg.eigh(second)[1][:, -len(clusters.topics) :]
     topics, second = clusters.topics @ corpus.moments.coordinates @ leading, leading.T @ second @ leading
     pairs = np.einsum("ki,kj->ijk", topics, topics).reshape(second.size, -1)
-    left = second.ravel() - pairs @ np.linalg.lstsq(pairs, second.ravel(), rcond=None)[0]
-    halves = [corpus.of(first).second - corpus.of(other).second for first, other in corpus.dealt.splits]
-    noise = float(np.mean([((leading.T @ apart @ leading) ** 2).sum() / 4 for apart in halves]))
-    whole = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())
+    residual = second.ravel() - pairs @ np.linalg.lstsq(pairs, second.ravel(), rcond=None)[0]
+    halves = [
+        corpus.combine(first_half).second - corpus.combine(second_half).second
+        for first_half, second_half in corpus.folds.splits
+    ]
+    noise = float(np.mean([((leading.T @ difference @ leading) ** 2).sum() / 4 for difference in halves]))
+    total = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())
     entries = len(second) * (len(second) + 1) / 2
-    found = Misfit.of(float(left @ left), noise, whole, entries, len(halves))
-    return replace(found, share=_OF_PAIRS * min(found.share, 1.0))
+    misfit = Misfit.from_norms(float(residual @ residual), noise, total, entries, len(halves))
+    return replace(misfit, share=_PAIR_SHARE * min(misfit.share, 1.0))
 
 
-def _alike(
+def _measure_spread(
     clusters: Clusters, blocks: Blocks, frequencies: np.ndarray, parts: PartErrors
 ) -> tuple[np.ndarray, list[Check]]:
-    """How far documents of one topic are from one another in the span of the topics: what taking them for single ones costs.
+    """Measure the distances between documents of one topic in the span of the topics.
 
-    The bias of each topic, shape (K,), and a line that asks for care.
+    Returns the bias of each topic, shape (K,), and a check that asks for care.
     """
     k = len(clusters.shares)
     if k == 1 or parts.errors is None:
         return np.zeros(k), []
-    rows, used = sparse.csr_array(sample_rows(blocks)[0], dtype=np.float64), frequencies > 0
+    rows, is_used = sparse.csr_array(sample_rows(blocks)[0], dtype=np.float64), frequencies > 0
     rows = rows[np.asarray(rows.sum(axis=1)).ravel() >= 2]
     posterior = multinomial_responsibilities(rows, *clusters.model(frequencies))
     spread = spread_of_documents(
-        rows[:, used], posterior, clusters.topics[:, used], frequencies[used], np.empty((used.sum(), 0)), counts=True
+        rows[:, is_used],
+        posterior,
+        clusters.topics[:, is_used],
+        frequencies[is_used],
+        np.empty((is_used.sum(), 0)),
+        counts=True,
     )
-    square, noise = np.array(spread.inside) / float(rows.sum() / rows.shape[0])
-    own = float(clusters.shares @ parts.errors**2)
-    bias = _SIDEWAYS * float(np.sqrt(max(square - own - _SURE * noise, 0.0)))
+    squared_spread, noise = np.array(spread.inside) / float(rows.sum() / rows.shape[0])
+    topic_error = float(clusters.shares @ parts.errors**2)
+    bias = _ERROR_PER_SPREAD * float(np.sqrt(max(squared_spread - topic_error - _NOISE_ERRORS * noise, 0.0)))
     line = Check(
-        "one topic a document", "|p_d - mu_k|", bias, at_most(_ALIKE),
-        "How far word probabilities of documents of one topic are from one another beyond chance, towards other topics. Errors "
-        "are widened by it.",
+        "one topic a document", "|p_d - mu_k|", bias, at_most(_MAX_SPREAD),
+        "Distance between the word probabilities of documents of one topic beyond chance, towards other topics. Errors are "
+        "widened by it.",
         "not in the thesis", "caution",
         "The documents mix topics, or have other words in common: compare with latent Dirichlet allocation.",
     )  # fmt: skip
     return np.full(k, bias), [line]
 
 
-def _idle(
-    learned_from: Callable[[tuple[int, ...]], Clusters],
-    others: OtherDocuments | None,
+def _measure_idle_topics(
+    likelier_fit: Callable[[tuple[int, ...]], Clusters],
+    held_out: UnseenDocuments | None,
     fitted: Fitted,
     topics: np.ndarray,
 ) -> tuple[np.ndarray, list[Check]]:
-    """Topics of a half of the documents that do not help to predict the others; their error is the distance to one that does.
+    """Find topics of one half of the documents that do not help to predict the other half.
 
-    Returns the bias of each of the topics of all documents, shape (K,), and a line.
+    The error of such a topic is its distance to the nearest one that helps. Returns the bias of each topic of the full fit,
+    shape (K,), and a check.
     """
     try:
-        half = None if others is None else learned_from(others.learned)
+        half = None if held_out is None else likelier_fit(held_out.learned)
     except LatentiaError:
         half = None
-    if half is None or others is None or len(topics) == 1:
+    if half is None or held_out is None or len(topics) == 1:
         return np.zeros(len(topics)), []
-    dealt: RowGroups = fitted.moments.dealt
-    unseen = fitted.rows.group([g for g in dealt.all if g not in others.learned], dealt)
-    rows = sparse.csr_array(sample_rows(unseen, _DOCUMENTS)[0], dtype=np.float64)
-    idle = _unneeded(rows, *half.model(fitted.moments.word_probabilities))
-    k = len(idle)
-    away = l1_distances(half.topics, half.topics[~idle]).min(axis=1)
-    bias = np.where(idle, away, 0.0)[l1_distances(topics, half.topics).argmin(axis=1)]
-    n_idle = int(np.count_nonzero(idle))
+    folds: Folds = fitted.moments.folds
+    unseen = fitted.rows.group([g for g in folds.all if g not in held_out.learned], folds)
+    rows = sparse.csr_array(sample_rows(unseen, _N_DOCUMENTS)[0], dtype=np.float64)
+    is_idle = _find_redundant_topics(rows, *half.model(fitted.moments.word_probabilities))
+    k = len(is_idle)
+    distances = l1_distances(half.topics, half.topics[~is_idle]).min(axis=1)
+    bias = np.where(is_idle, distances, 0.0)[l1_distances(topics, half.topics).argmin(axis=1)]
+    n_idle = int(np.count_nonzero(is_idle))
     line = Check(
         "topics that predict nothing", "", float(n_idle), at_most(0),
-        "Topics of half of the documents that others can stand for without a clear loss in the likelihood of the other half. "
-        "Expected errors are widened by their distances from those.",
+        "Topics of half of the documents that other topics can replace without a clear loss in the likelihood of the other "
+        "half. Expected errors are widened by the distances to these.",
         "not in the thesis", "caution", f"Half of the documents carry {k - n_idle} topics: ask for fewer than {k}.",
     )  # fmt: skip
     return bias, [line]
 
 
-def _unneeded(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the topics without which documents are predicted as well, bool, shape (K,).
+def _find_redundant_topics(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return a mask of the topics that prediction does not need, shape (K,).
 
-    Topics are merged with their nearest ones, the pair first whose merger costs least likelihood, until all mergers since the
-    likelihood was highest together clearly cost some. Of two merged topics the rarer one is not needed.
+    Topics are merged with their nearest ones, first the pair whose merger costs least likelihood, until all mergers since the
+    highest likelihood clearly cost some together. Of two merged topics the rarer one is redundant.
     """
-    remaining, idle = np.arange(len(shares)), np.zeros(len(shares), dtype=bool)
+    remaining, is_redundant = np.arange(len(shares)), np.zeros(len(shares), dtype=bool)
     topics, shares, logs = topics.copy(), shares.copy(), rows @ np.log(topics).T
     highest = logsumexp(logs + np.log(shares), axis=1)
     while len(remaining) > 1:
@@ -579,35 +599,35 @@ def _unneeded(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) ->
         merged = (weights[:, None] * words + weights[partner, None] * words[partner]) / totals[:, None]
         merged_logs = rows @ np.log(merged).T
         ratios = _likelihood_ratios(logs[:, remaining] + np.log(weights), highest)
-        rest = ratios.sum(axis=1, keepdims=True) - ratios - ratios[:, partner]
-        ratios = rest + _likelihood_ratios(merged_logs + np.log(totals), highest)
-        losses = -np.log(np.clip(ratios, np.exp(-_SURELY), np.exp(_SURELY)))
+        other_ratios = ratios.sum(axis=1, keepdims=True) - ratios - ratios[:, partner]
+        ratios = other_ratios + _likelihood_ratios(merged_logs + np.log(totals), highest)
+        losses = -np.log(np.clip(ratios, np.exp(-_MAX_LOSS), np.exp(_MAX_LOSS)))
         best = int(losses.mean(axis=0).argmin())
-        if losses[:, best].mean() > _CLEARLY * losses[:, best].std() / np.sqrt(len(losses)):
+        if losses[:, best].mean() > _STANDARD_ERRORS * losses[:, best].std() / np.sqrt(len(losses)):
             break
-        common, rarer = sorted((best, int(partner[best])))  # The largest shares come first.
-        place = remaining[common]
+        common_topic, rarer_topic = sorted((best, int(partner[best])))  # The largest shares come first.
+        place = remaining[common_topic]
         topics[place], shares[place], logs[:, place] = merged[best], totals[best], merged_logs[:, best]
-        idle[remaining[rarer]] = True
-        remaining = np.delete(remaining, rarer)
+        is_redundant[remaining[rarer_topic]] = True
+        remaining = np.delete(remaining, rarer_topic)
         if losses[:, best].mean() < 0:
             highest = logsumexp(logs[:, remaining] + np.log(shares[remaining]), axis=1)
-    return idle
+    return is_redundant
 
 
 def _likelihood_ratios(logs: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Return each topic's likelihood over a reference, shape (n, K), bounded beyond what losses count."""
-    return np.asarray(np.exp(np.minimum(logs - reference[:, None], 2 * _SURELY)))
+    """Return the ratio of each topic's likelihood to a reference, shape (n, K), bounded."""
+    return np.asarray(np.exp(np.minimum(logs - reference[:, None], 2 * _MAX_LOSS)))
 
 
-def _settled(refined: Refined) -> list[Check]:
-    """One line: how many documents the last pass moved."""
+def _convergence_checks(refined: Refined) -> list[Check]:
+    """Check how many documents the last pass moved."""
     clusters: Clusters = refined.parameters
     n_passes = len(refined.refinement.log_likelihood)
     return [
         Check(
             "refinement has converged", "share of the documents", clusters.moved, at_most(STILL),
-            f"Moved by the last of {n_passes} passes. Parts of the data cannot see what is left to move.",
+            f"Moved by the last of {n_passes} passes. Halves of the data do not show the error of moves that remain.",
             "not in the thesis",
         )
     ]  # fmt: skip

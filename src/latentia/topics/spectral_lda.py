@@ -23,64 +23,64 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from .. import _fields as of
-from .._base import fitting
 from .._parameters import NComponents, Number, OrNone, Seed
-from .._stages import Fitted, Part, Staged
 from .._validation import weighted
 from ..evidence import Check, PartErrors, between
+from ..fitting.base import fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
-from ..moments import WordMoments, lda_corrected
-from ..passes import Blocks, RowGroups, deal
-from ._by_moments import (
+from ..moments import WordMoments, correct_for_lda
+from ..passes import Blocks, Folds, assign_folds
+from ._corpus import order_documents
+from ._documents import SMOOTHING, Admixture
+from ._mixing import Corpus, Mixing, measure_mixing_by_prediction
+from ._ordering import CanonicalOrder
+from ._prediction import UnseenDocuments, prediction_checks, select_unseen_documents
+from ._refine import (
+    Refiner,
+    Starts,
+    TopicRefinement,
+    completion_scores,
+    content_folds,
+    include_posterior_spread,
+    refinement_checks,
+    round_topics,
+    smooth_topics,
+)
+from ._tensor_moments import (
     ALPHA0,
-    ROUGH,
+    ROUGH_TOLERANCE,
     CorpusMoments,
     Recovered,
-    clear,
-    distance,
-    excess,
-    misfit_of,
+    compute_moments,
+    eigenvalue_excess,
+    halves_agree,
+    measure_distances,
+    measure_misfit,
     moment_checks,
-    moments_of,
     recover,
     search_alpha0,
 )
-from ._corpus import in_own_order
-from ._documents import SMOOTHING, Admixture
-from ._mixing import Corpus, Mixing, mixing_by_prediction
-from ._ordering import OwnOrder
-from ._prediction import OtherDocuments, other_documents, prediction_checks
-from ._refine import (
-    RefinedTopics,
-    Refiner,
-    Starts,
-    completion,
-    content_folds,
-    refinement_checks,
-    rounded,
-    smoothed,
-    with_spread,
-)
-from .anchor_topics import start_of_search
-from .prevalence import confusions_of
+from .anchor_topics import find_candidate_topics
+from .prevalence import measure_confusions
 
-_SEED = 0  # of halves, and of decompositions: the answer hangs on no seed
+_SEED = 0  # Seed of halves and decompositions: the result does not depend on a seed.
 
 
 @dataclass(frozen=True)
-class _Counted:
-    """Moments of the words, alpha_0, and what refines topics, where they are refined."""
+class _LDAMoments:
+    """Moments of the words, alpha_0, and the refiner of topics, if they are refined."""
 
     corpus: CorpusMoments
     alpha0: float
     refiner: Refiner | None = None
     _corrected: dict[tuple[int, ...], WordMoments] = field(default_factory=dict)
 
-    def of(self, groups: tuple[int, ...]) -> WordMoments:
-        """M_2 and M_3 of some groups."""
+    def combine(self, groups: tuple[int, ...]) -> WordMoments:
+        """Return M_2 and M_3 of some groups together."""
         if groups not in self._corrected:
-            self._corrected[groups] = lda_corrected(self.corpus.of(groups), self.alpha0)
+            self._corrected[groups] = correct_for_lda(self.corpus.combine(groups), self.alpha0)
         return self._corrected[groups]
 
     @property
@@ -93,12 +93,12 @@ class _Mixture(NamedTuple):
 
     topics: np.ndarray
     dirichlet: np.ndarray
-    refined: RefinedTopics | None = None
+    refined: TopicRefinement | None = None
 
     def sorted(self) -> _Mixture:
-        """The same, the largest share first."""
+        """Sort the topics by their shares, the largest first."""
         order = np.argsort(-self.dirichlet, kind="stable")
-        refined = None if self.refined is None else self.refined.rearranged(order)
+        refined = None if self.refined is None else self.refined.reorder(order)
         return _Mixture(self.topics[order], self.dirichlet[order], refined)
 
 
@@ -119,13 +119,13 @@ class SpectralLDA(Admixture, Staged):
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     alpha0 : float, optional
-        Sum of the Dirichlet parameters: small for documents about one topic, large for documents that mix all of
-        them. By default it is estimated from the moments (difference 1). Too large is better than too
-        small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
+        Sum of the Dirichlet parameters: small for documents about one topic, large for documents that mix all topics. By
+        default it is estimated from the moments (difference 1). Too large is better than too small: with a true value of 1 the
+        l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
     refine : int or "auto", default="auto"
-        Sweeps over the documents that refine the recovered topics (difference 5). "auto" samples until the likelihood rises no
-        more and averages 40 sweeps, unless that predicts other documents clearly worse. A number sets how many sweeps there
-        are: half of them are averaged. 0 keeps to the theorem. See ``refinement_``, and *refinement has converged* in the
+        Sweeps over the documents that refine the recovered topics (difference 5). "auto" samples until the likelihood
+        converges and averages 40 sweeps, unless that predicts other documents clearly worse. A number is the number of sweeps,
+        half of which are averaged. 0 keeps to the theorem. See ``refinement_``, and *refinement has converged* in the
         evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
@@ -135,10 +135,10 @@ class SpectralLDA(Admixture, Staged):
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
     vectorizer : vectorizer of scikit-learn, optional
-        What counts the words, where ``fit`` is given texts; a copy of it is fitted. By default a
-        `latentia.words.WordVectorizer`, for English texts.
+        Counts the words if ``fit`` gets texts; a copy of it is fitted. By default a `latentia.words.WordVectorizer`, for
+        English texts.
     random_state : int, default=0
-        Seed of what the evidence draws; no topic hangs on it. None or a RandomState draws a seed.
+        Seed of the draws of the evidence; the topics do not depend on it. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -151,13 +151,13 @@ class SpectralLDA(Admixture, Staged):
     dirichlet_ : ndarray of shape (K,)
         Dirichlet parameters of the proportions; their sum is ``alpha0_``.
     alpha0_ : float
-        As given; or as refinement estimates it, or the moments without refinement.
+        The parameter ``alpha0``, or its estimate: by refinement, or by the moments without refinement.
     prevalence_ : ndarray of shape (K,)
         Share of each topic, ``dirichlet_ / alpha0_``.
     word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     vectorizer_ : vectorizer
-        What counted the words, where the model was fitted on texts.
+        Vectorizer that counted the words, if the model was fitted on texts.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
@@ -165,23 +165,23 @@ class SpectralLDA(Admixture, Staged):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
+        Whether further steps would gain a negligible amount; measured with ``refine="auto"`` only.
     n_passes_ : int
-        Number of passes over the documents, those for the expected errors not counted.
+        Number of passes over the documents, without those for the expected errors.
 
     Notes
     -----
     Differences from the papers:
 
-    1. alpha_0 need not be known. The mean of the words gives the shares alpha_k / alpha_0 without the third moment,
-       and these predict the eigenvalues lambda_k; the least alpha_0 at which the eigenvalues have, on average,
-       the predicted size is taken. It costs no pass over the documents. It is looked for from 0.01 to 100; where none fits
-       100 is taken, and the fit is not supported.
+    1. alpha_0 need not be known. The mean of the words gives the shares alpha_k / alpha_0 without the third moment, and these
+       predict the eigenvalues lambda_k. The estimate is the smallest alpha_0 at which the eigenvalues have, on average, the
+       predicted size. It costs no pass over the documents. The search goes from 0.01 to 100; if no value fits, alpha_0 is 100
+       and the fit is not supported.
     2. Moments use all ordered triples of different words of a document, in K + 12 coordinates near the leading
        eigenspace of D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]); nothing of size V x V appears.
     3. Topics come from M_2 W v_k, with negative entries set to zero, and shares from the mean of the words.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
-    5. ``refine`` is not in the papers: collapsed Gibbs sampling as in `AnchorTopics`; a given alpha_0 is held.
+    5. ``refine`` is not in the papers: collapsed Gibbs sampling as in `AnchorTopics`; a given alpha_0 stays fixed.
     6. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
 
     References
@@ -199,7 +199,7 @@ class SpectralLDA(Admixture, Staged):
     """
 
     _constraints: ClassVar = {"alpha0": OrNone(Number(1e-6, 1e6, "both"))}
-    _farthest: ClassVar = 2.0
+    _max_distance: ClassVar = 2.0
     alpha0_: Annotated[float, of.number(0.0)]
 
     def __init__(
@@ -239,7 +239,7 @@ class SpectralLDA(Admixture, Staged):
             two count for pairs alone.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
-            How often each row is there.
+            Number of copies of each row.
 
         Returns
         -------
@@ -248,63 +248,63 @@ class SpectralLDA(Admixture, Staged):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
-            words are left that they cannot carry the topics. The message says what was found, where, and what to do.
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if too few documents or words
+            remain for the topics.
         """
         return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
-        return deal(rows, _SEED)
+    def _assign_folds(self, rows: Blocks) -> Folds:
+        return assign_folds(rows, _SEED)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Counted:
-        """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
-        corpus = moments_of(rows, self.n_components, dealt, n_jobs=self.n_jobs, progress=self.verbose)
-        moments = _Counted(corpus, self._alpha0(corpus.of(dealt.all)))
-        return self._with_refiner(moments, in_own_order(rows)) if self.refine else moments
+    def _moments(self, rows: Blocks, folds: Folds) -> _LDAMoments:
+        """Count words, find coordinates, and compute the moments of four groups of documents in them."""
+        corpus = compute_moments(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
+        moments = _LDAMoments(corpus, self._alpha0(corpus.combine(folds.all)))
+        return self._add_refiner(moments, order_documents(rows)) if self.refine else moments
 
-    def _recover(self, moments: _Counted, part: Part, whole: Recovered | None) -> Recovered:
-        """Whiten M_3 by M_2, and decompose it."""
-        options = {} if whole is None else {"tol": ROUGH}
-        return recover(moments.of(part.groups), self.n_components, _SEED, **options)
+    def _recover(self, moments: _LDAMoments, subset: Subset, choices: Any) -> Recovered:
+        """Whiten M_3 by M_2 and decompose it."""
+        options = {} if subset.is_whole else {"tol": ROUGH_TOLERANCE}
+        return recover(moments.combine(subset.groups), self.n_components, _SEED, **options)
 
-    def _refine(self, found: Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
-        """Sample the topics of all words, the largest share first."""
-        topics, dirichlet = found.found.topics, moments.alpha0 * found.found.shares
+    def _refine(self, recovered: Recovered, moments: _LDAMoments, subset: Subset, choices: Any) -> Refined:
+        """Sample the topics of all words; the largest topic comes first."""
+        topics, dirichlet = recovered.parameters.topics, moments.alpha0 * recovered.parameters.shares
         refiner = moments.refiner
         if refiner is None:
-            return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.none())
-        starts = self._starts(found, moments, refiner.order.group(part.groups, refiner.folds))
-        refined = refiner.refined(part.groups, starts)
+            return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.no_steps())
+        starts = self._starts(recovered, moments, refiner.order.group(subset.groups, refiner.folds))
+        refined = refiner.refine_groups(subset.groups, starts)
         if refined.dirichlet is not None:
             topics, dirichlet = refined.topics, refined.dirichlet
         return Refined(_Mixture(topics, dirichlet, refined).sorted(), refined.refinement)
 
-    def _starts(self, found: Recovered, moments: _Counted, documents: OwnOrder) -> Starts:
-        """Return the topics of the tensor, and those of anchors of the documents, of which there may be more.
+    def _starts(self, recovered: Recovered, moments: _LDAMoments, documents: CanonicalOrder) -> Starts:
+        """Return the topics of the tensor, and those of anchors, which may be more.
 
-        Moments of documents in another order are the same but for rounding, which topics of few digits do not have.
+        Moments of documents in another order differ by rounding; topics of few digits do not.
         """
-        topics = rounded(smoothed(found.found.topics, moments.corpus.word_probabilities, SMOOTHING))
+        topics = round_topics(smooth_topics(recovered.parameters.topics, moments.corpus.word_probabilities, SMOOTHING))
 
         def search() -> np.ndarray | None:
-            candidates = start_of_search(documents.blocks, self.n_components, self.n_jobs)
-            return None if candidates is None else documents.restored(candidates)
+            candidates = find_candidate_topics(documents.blocks, self.n_components, self.n_jobs)
+            return None if candidates is None else documents.restore(candidates)
 
         topics_of = {"tensors": lambda: topics, "search": search}
-        return Starts(found.found.topics, moments.alpha0 * found.found.shares, topics_of)
+        return Starts(recovered.parameters.topics, moments.alpha0 * recovered.parameters.shares, topics_of)
 
-    def _with_refiner(self, moments: _Counted, order: OwnOrder) -> _Counted:
-        """Return the moments with what refines topics."""
-        folds = order.dealt(moments.corpus.dealt)
+    def _add_refiner(self, moments: _LDAMoments, order: CanonicalOrder) -> _LDAMoments:
+        """Return the moments with a refiner."""
+        folds = order.folds(moments.corpus.folds)
         choice = content_folds(order, folds)
 
         def starts_of(groups: tuple[int, ...]) -> Starts:
             documents = order.group(groups, choice)
             if choice is folds:
-                found = recover(moments.of(groups), self.n_components, _SEED, tol=ROUGH)
+                recovered = recover(moments.combine(groups), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
             else:
-                found = self._recover_part(documents, moments.alpha0)
-            return self._starts(found, moments, documents)
+                recovered = self._recover_part(documents, moments.alpha0)
+            return self._starts(recovered, moments, documents)
 
         refiner = Refiner(
             order, folds, choice, moments.corpus.word_probabilities, moments.n_entries, self.refine,
@@ -312,87 +312,89 @@ class SpectralLDA(Admixture, Staged):
         )  # fmt: skip
         return replace(moments, refiner=refiner)
 
-    def _recover_part(self, order: OwnOrder, alpha0: float) -> Recovered:
+    def _recover_part(self, order: CanonicalOrder, alpha0: float) -> Recovered:
         """Recover the topics of some documents, over the columns of the data."""
-        with warnings.catch_warnings():  # All documents have been counted before.
+        with warnings.catch_warnings():  # The fit on all documents has warned before.
             warnings.simplefilter("ignore")
-            corpus = moments_of(order.blocks, self.n_components, RowGroups(1), n_jobs=self.n_jobs, progress=False)
-        part = recover(lda_corrected(corpus.of((0,)), alpha0), self.n_components, _SEED, tol=ROUGH)
-        return replace(part, found=part.found._replace(topics=order.restored(part.found.topics)))
+            corpus = compute_moments(order.blocks, self.n_components, Folds(1), n_jobs=self.n_jobs, progress=False)
+        part = recover(correct_for_lda(corpus.combine((0,)), alpha0), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
+        return replace(part, parameters=part.parameters._replace(topics=order.restore(part.parameters.topics)))
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, widened by what all parts share; the moments, other documents, and alpha_0."""
-        moments: _Counted = fitted.moments
-        recovered: Recovered = fitted.found
+        """Measure errors on halves, widen them by errors that all halves share, and check moments, predictions and alpha_0."""
+        moments: _LDAMoments = fitted.moments
+        recovered: Recovered = fitted.recovered
         refined: Refined = fitted.model
         topics, corpus, alpha0 = refined.parameters.topics, moments.corpus, moments.alpha0
         parts = fitted.errors(self.n_splits)
         mixing = self._mixing(fitted, parts)
-        misfit = misfit_of(recovered.fit, corpus, moments.of)
+        misfit = measure_misfit(recovered.fit, corpus, moments.combine)
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
-        others = self._of_other_documents(fitted)
-        parts = with_spread(parts, refined.parameters.refined, recovered.found.topics, others)
-        parts = parts.widened(bias, self._farthest)
+        prediction_checks = self._prediction_checks(fitted)
+        parts = include_posterior_spread(
+            parts, refined.parameters.refined, recovered.parameters.topics, prediction_checks
+        )
+        parts = parts.widen(bias, self._max_distance)
         return [
-            *moment_checks(refined, recovered.fit, corpus, moments.of, parts, misfit),
-            *others,
+            *moment_checks(refined, recovered.fit, corpus, moments.combine, parts, misfit),
+            *prediction_checks,
             *refinement_checks(refined.parameters.refined),
             *self._dirichlet_sum(alpha0),
-            *mixing.of_proportions(alpha0),
+            *mixing.proportion_checks(alpha0),
         ], parts
 
-    def _keep(self, fitted: Fitted) -> None:
-        moments: _Counted = fitted.moments
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        moments: _LDAMoments = fitted.moments
         refined: Refined = fitted.model
         self.components_, self.dirichlet_ = refined.parameters.topics, refined.parameters.dirichlet
         self.alpha0_ = float(self.dirichlet_.sum())
-        self._keep_refinement(refined.refinement)
+        self._set_refinement_attributes(refined.refinement)
         self.prevalence_, self.word_frequencies_ = self.dirichlet_ / self.alpha0_, moments.corpus.word_probabilities
         self.n_passes_ = moments.corpus.n_passes + len(self.refinement_)
         self._n_features_out = len(self.components_)
-        self._confusions = confusions_of(fitted, self.n_splits, refined.parameters.refined)
+        self._confusions = measure_confusions(fitted, self.n_splits, refined.parameters.refined)
         self._order_words(fitted, moments.corpus.documents.length)
 
-    def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
-        return distance(one, other)
+    def _distance(self, first: Refined, second: Refined, moments: Any) -> np.ndarray:
+        return measure_distances(first, second)
 
     def _cost(self) -> Literal["algebra", "passes"]:
         return "passes" if self.refine else "algebra"
 
     def _mixing(self, fitted: Fitted, parts: PartErrors) -> Mixing:
-        """How other proportions than Dirichlet ones would move the topics of the tensor, where these stand and parts agree."""
-        moments: _Counted = fitted.moments
+        """Measure how proportions that are not Dirichlet move unrefined topics, if halves agree on these."""
+        moments: _LDAMoments = fitted.moments
         model: _Mixture = fitted.model.parameters
         is_refined = model.refined is not None and model.refined.dirichlet is not None
-        if is_refined or not clear(parts, model.topics):
-            return Mixing(fitted.found.found.topics)
-        dealt = moments.corpus.dealt
-        corpus = Corpus(moments.corpus.of, fitted.found_of, dealt, self._seed)
-        others = other_documents(fitted.rows, dealt, refined=False) if self.n_splits else None
-        return mixing_by_prediction(corpus, moments.alpha0, others)
+        if is_refined or not halves_agree(parts, model.topics):
+            return Mixing(fitted.recovered.parameters.topics)
+        folds = moments.corpus.folds
+        corpus = Corpus(moments.corpus.combine, fitted.recovery_of, folds, self._seed)
+        held_out = select_unseen_documents(fitted.rows, folds, refined=False) if self.n_splits else None
+        return measure_mixing_by_prediction(corpus, moments.alpha0, held_out)
 
-    def _of_other_documents(self, fitted: Fitted) -> list[Check]:
-        """How topics of some documents predict the words of others."""
+    def _prediction_checks(self, fitted: Fitted) -> list[Check]:
+        """Check how topics of some documents predict the words of others."""
         corpus = fitted.moments.corpus
 
-        def predicted(others: OtherDocuments) -> np.ndarray:
-            part = fitted.model_of(others.learned).parameters
-            return completion(part.topics, part.dirichlet, corpus.word_probabilities, others.counts)
+        def predict(held_out: UnseenDocuments) -> np.ndarray:
+            mixture = fitted.model_of(held_out.learned).parameters
+            return completion_scores(mixture.topics, mixture.dirichlet, corpus.word_probabilities, held_out.counts)
 
-        others = other_documents(fitted.rows, corpus.dealt, self.refine != 0) if self.n_splits else None
-        return prediction_checks(predicted, corpus.word_probabilities, others, fitted.rows, corpus.dealt)
+        held_out = select_unseen_documents(fitted.rows, corpus.folds, self.refine != 0) if self.n_splits else None
+        return prediction_checks(predict, corpus.word_probabilities, held_out, fitted.rows, corpus.folds)
 
     def _alpha0(self, moments: WordMoments) -> float:
-        """As given, or as found; the proportions of one topic say nothing of it."""
+        """Return the given alpha_0 or its estimate; with one topic it is arbitrary."""
         if self.alpha0 is not None:
             return float(self.alpha0)
-        return 1.0 if self.n_components == 1 else self._found_alpha0(moments)
+        return 1.0 if self.n_components == 1 else self._estimate_alpha0(moments)
 
-    def _found_alpha0(self, moments: WordMoments) -> float:
-        """The alpha_0 at which the eigenvalues have the size that the shares predict."""
+    def _estimate_alpha0(self, moments: WordMoments) -> float:
+        """Estimate the alpha_0 at which the eigenvalues have the size that the shares predict."""
 
         def excess_at(alpha0: float) -> float:
-            return excess(recover(lda_corrected(moments, alpha0), self.n_components, _SEED), alpha0)
+            return eigenvalue_excess(recover(correct_for_lda(moments, alpha0), self.n_components, _SEED), alpha0)
 
         return search_alpha0(excess_at)
 
@@ -402,7 +404,7 @@ class SpectralLDA(Admixture, Staged):
         return [
             Check(
                 "Dirichlet sum", "alpha_0", alpha0, between(0, ALPHA0[1]),
-                "Where the eigenvalues of the tensor agree with the shares of the topics. At the upper end they agree nowhere.",
+                "At this value the eigenvalues of the tensor agree with the shares of the topics; at the upper end, at none.",
                 "Anandkumar et al. 2012", "veto",
                 "No mixture of topics has the moments of these documents: ask for fewer topics, or use anchor words.",
             )

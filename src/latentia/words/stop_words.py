@@ -34,7 +34,7 @@ _SHORTENED = {
 
 
 def languages() -> list[str]:
-    """Names of the languages that have a list of stop words.
+    """Return the names of the languages that have a list of stop words.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def languages() -> list[str]:
 
 
 def stop_words(language: str) -> frozenset[str]:
-    """Words of a language that say nothing of what a text is about, in lower case.
+    """Return the stop words of a language, in lower case: words that do not tell the subject of a text.
 
     Parameters
     ----------
@@ -59,23 +59,24 @@ def stop_words(language: str) -> frozenset[str]:
     Raises
     ------
     LatentiaError
-        There is no list of that language.
+        If there is no list for that language.
     MissingExtraError
-        The language is not English and stopwordsiso is not installed.
+        If the language is not English and stopwordsiso is not installed.
     """
     return _words(language_code(language))
 
 
 def language_code(language: str) -> str:
-    """The code of a language in ISO 639-1, from its English name or the code."""
-    known = language.strip().lower() if isinstance(language, str) else ""
-    if known in _CODES:
-        return _CODES[known]
-    if known in _CODES.values():
-        return known
-    near = difflib.get_close_matches(known, _CODES, n=1)
+    """Return the code of a language in ISO 639-1, from its English name or the code."""
+    name = language.strip().lower() if isinstance(language, str) else ""
+    if name in _CODES:
+        return _CODES[name]
+    if name in _CODES.values():
+        return name
+    close_names = difflib.get_close_matches(name, _CODES, n=1)
     raise LatentiaError(
-        (f"did you mean {near[0]!r}? " if near else "") + f"There are stop words of {', '.join(languages())}.",
+        (f"did you mean {close_names[0]!r}? " if close_names else "")
+        + f"There are stop words of {', '.join(languages())}.",
         parameter="language",
         value=language,
     )

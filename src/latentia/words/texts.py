@@ -1,4 +1,4 @@
-"""What counts as texts, and texts whose words cannot be told apart."""
+"""Recognition of texts, and of scripts without blanks between words."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _RUNS = {"Chinese or Japanese": (re.compile(f"[{_IDEOGRAPHS}]+"), 3.0), "Thai, L
     re.compile(f"[{_ABUGIDAS}]+"), 10.0)}  # fmt: skip
 _UNSEGMENTED = re.compile(f"[{_IDEOGRAPHS}{_ABUGIDAS}]{{2,}}")
 _LETTERS = re.compile(rf"[^\W\d_{_ABUGIDAS}]|[{_ABUGIDAS}]")
-_MOSTLY = 0.3  # of the letters: a word of such a script has fewer than one of an alphabet
-_LOOKED_AT, _BEGINNING = 500, 2000  # texts, and characters of each
+_MIN_SHARE_OF_LETTERS = 0.3  # Such a word has fewer letters than one in an alphabet.
+_N_SAMPLED, _N_CHARACTERS = 500, 2000  # Texts that are looked at, and characters of each.
 
 
 def texts_of(X: Any) -> list[str] | None:
-    """The texts, where X is a sequence of texts; None for tables of numbers.
+    """Return the texts of a sequence of texts; None for tables of numbers.
 
     Parameters
     ----------
@@ -37,24 +37,24 @@ def texts_of(X: Any) -> list[str] | None:
     Raises
     ------
     LatentiaError
-        X is a single text, or documents that are lists of words, or some entries are no texts.
+        If X is a single text, or documents are lists of words, or some entries are not texts.
     """
     if isinstance(X, (str, bytes)):
-        raise LatentiaError(f"A single text, {_shown(X)}, and several are needed: give a list of texts.")
+        raise LatentiaError(f"Expected a list of texts; got a single text, {_quote(X)}.")
     if isinstance(X, Iterator):
-        raise LatentiaError(f"A {type(X).__name__} can be read once only: give a list of texts, list(...).")
+        raise LatentiaError(f"Expected a list of texts; a {type(X).__name__} can be read only once. Give list(...).")
     texts = getattr(X, "texts", X)
     if getattr(texts, "ndim", 1) == 2:
         _refuse_column(texts)
         return None
     if not isinstance(texts, (list, tuple)) and not (hasattr(texts, "dtype") and getattr(texts, "ndim", 1) == 1):
         return None
-    first = _first(texts) if _may_hold_texts(texts) else None
+    first = _first_present(texts) if _may_hold_texts(texts) else None
     return check_texts(texts) if isinstance(first, (str, bytes)) or _is_words(first) else None
 
 
 def check_texts(texts: Any) -> list[str]:
-    """The texts as a list, if all are str; otherwise an error that says which is not.
+    """Return texts as a list; raise an error that names an entry which is not a str.
 
     Parameters
     ----------
@@ -68,54 +68,56 @@ def check_texts(texts: Any) -> list[str]:
     Raises
     ------
     LatentiaError
-        If an entry is no text.
+        If an entry is not a text.
     """
     if isinstance(texts, (str, bytes)):
-        raise LatentiaError(f"A single text, {_shown(texts)}, and several are needed: give a list of texts.")
-    found = list(getattr(texts, "texts", texts))
-    first = _first(found)
+        raise LatentiaError(f"Expected a list of texts; got a single text, {_quote(texts)}.")
+    documents = list(getattr(texts, "texts", texts))
+    first = _first_present(documents)
     if _is_words(first):
         raise LatentiaError(
-            f"The documents are lists of words, {_shown(first)}: each must be one text, ' '.join(words). Or give the counts of "
-            "scikit-learn's CountVectorizer(analyzer=list)."
+            f"Expected a text for each document; they are lists of words, {_quote(first)}. Give ' '.join(words), or the counts "
+            "of scikit-learn's CountVectorizer(analyzer=list)."
         )
     if isinstance(first, bytes):
-        raise LatentiaError(f"The texts are bytes, {_shown(first)}: decode them first, text.decode('utf-8').")
-    wrong = [i for i, text in enumerate(found) if not isinstance(text, str)]
-    if not found:
-        raise LatentiaError("There are no texts: the list is empty.")
-    if wrong:
-        one = found[wrong[0]]
-        what = "missing" if is_missing(one) else f"{_shown(one)}, a {type(one).__name__}"
-        more = f", and {len(wrong) - 1} more are no texts" if len(wrong) > 1 else ""
-        raise LatentiaError(f"Text {wrong[0]} is {what}{more}. Drop such documents, or put '' in their place.")
-    return found
+        raise LatentiaError(f"The texts are bytes, {_quote(first)}. Decode them first, text.decode('utf-8').")
+    wrong_rows = [i for i, text in enumerate(documents) if not isinstance(text, str)]
+    if not documents:
+        raise LatentiaError("Expected texts; the list is empty.")
+    if wrong_rows:
+        entry = documents[wrong_rows[0]]
+        description = "missing" if is_missing(entry) else f"{_quote(entry)}, a {type(entry).__name__}"
+        further = f", and {len(wrong_rows) - 1} more are not texts" if len(wrong_rows) > 1 else ""
+        raise LatentiaError(
+            f"Text {wrong_rows[0]} is {description}{further}. Drop such documents, or put '' in their place."
+        )
+    return documents
 
 
 def refuse_unsegmented(texts: Sequence[str]) -> None:
-    """Raise if texts are mostly in a script without blanks between words, and none have been put in."""
-    step = max(1, len(texts) // _LOOKED_AT)
-    sample = " ".join(text[:_BEGINNING] for text in texts[::step])
+    """Raise an error for texts mostly in a script without blanks between words, unless they have been segmented."""
+    step = max(1, len(texts) // _N_SAMPLED)
+    sample = " ".join(text[:_N_CHARACTERS] for text in texts[::step])
     if sample.isascii():
         return
     n_letters = len(_LETTERS.findall(sample))
     for script, (pattern, longest) in _RUNS.items():
         runs = np.array([len(run) for run in pattern.findall(sample)])
-        if runs.sum() > _MOSTLY * n_letters and runs.mean() > longest:
+        if runs.sum() > _MIN_SHARE_OF_LETTERS * n_letters and runs.mean() > longest:
             raise LatentiaError(
-                f"The texts are mostly in a script without blanks between words ({script}), so that their words cannot be "
-                "told apart. Segment them first: vectorizer=WordVectorizer(LANGUAGE, segment=True) does, with "
-                "pip install 'latentia[text]'. Or give the words of each text separated by blanks."
+                f"The texts are mostly in a script without blanks between words ({script}). Segment them by "
+                "vectorizer=WordVectorizer(LANGUAGE, segment=True), with pip install 'latentia[text]'. Or give the words of "
+                "each text separated by blanks."
             )
 
 
 def segmenter() -> Callable[[str], str]:
-    """A function that puts blanks between words of scripts that have none: those of the dictionaries of ICU.
+    """Return a function that puts blanks between words of scripts without blanks, by the dictionaries of ICU.
 
     Raises
     ------
     MissingExtraError
-        icu4py is not installed.
+        If icu4py is not installed.
     """
     try:
         from icu4py.breakers import WordBreaker
@@ -128,30 +130,32 @@ def segmenter() -> Callable[[str], str]:
     return lambda text: text if text.isascii() else _UNSEGMENTED.sub(blanks, text)
 
 
-def _first(documents: Any) -> Any:
-    """The first document that is not missing; None if all are."""
-    return next((one for one in documents if not is_missing(one)), None)
+def _first_present(documents: Any) -> Any:
+    """Return the first document that is not missing; None if all are."""
+    return next((document for document in documents if not is_missing(document)), None)
 
 
 def _may_hold_texts(texts: Any) -> bool:
-    """Whether entries can be other than numbers: of arrays and Series by their type."""
+    """Return True if entries can be texts, for arrays and Series by their dtype."""
     dtype = getattr(texts, "dtype", None)
     return dtype is None or getattr(dtype, "kind", "O") in "OUST"
 
 
 def _refuse_column(table: Any) -> None:
-    """Raise for a data frame of a single column that holds texts."""
+    """Raise an error for a data frame of a single column that holds texts."""
     if table.shape[1] != 1 or not table.shape[0] or not hasattr(table, "columns"):
         return
     name = table.columns[0]
-    if any(isinstance(one, str) for one in table[name].head(10)):
-        raise LatentiaError(f"A table of one column, which holds texts: give the column itself, table[{name!r}].")
+    if any(isinstance(cell, str) for cell in table[name].head(10)):
+        raise LatentiaError(
+            f"Expected a sequence of texts; got a table of one column. Give the column, table[{name!r}]."
+        )
 
 
 def _is_words(document: Any) -> bool:
-    return isinstance(document, (list, tuple, set, np.ndarray)) and any(isinstance(one, str) for one in document)
+    return isinstance(document, (list, tuple, set, np.ndarray)) and any(isinstance(word, str) for word in document)
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

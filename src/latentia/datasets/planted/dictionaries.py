@@ -55,9 +55,9 @@ def sparse_codes(
     coefficients : {"signs", "uniform", "normal"}
         1 or -1; from 1 to 2 with a random sign; or standard normal, which may be as good as zero.
     mean : float
-        Of the coefficients, over their mean size: they are positive with probability (1 + mean) / 2.
+        Mean of the coefficients over their mean size: they are positive with probability (1 + mean) / 2.
     pair_correlation : float
-        Correlation of the uses of atoms 0 and 1, 2 and 3, and so on. Rows have ``sparsity`` atoms still.
+        Correlation of the uses of atoms 0 and 1, 2 and 3, and so on. Rows still have ``sparsity`` atoms.
     noise : float
         Standard deviation of the noise of an entry.
     random_state : int
@@ -70,14 +70,14 @@ def sparse_codes(
     if sparsity > n_components:
         raise LatentiaError(f"there are {n_components} atoms.", parameter="sparsity", value=sparsity)
     if not -1 <= mean <= 1:
-        raise LatentiaError("a number from -1 to 1 is needed.", parameter="mean", value=mean)
+        raise LatentiaError("expected a number from -1 to 1.", parameter="mean", value=mean)
     rng = np.random.default_rng(random_state)
     atoms = rng.standard_normal((n_components, n_features))
     atoms /= np.linalg.norm(atoms, axis=1)[:, None]
     if pair_correlation:
-        places = _paired_supports(rng, n_rows, n_components, sparsity, pair_correlation)
+        places = _draw_paired_supports(rng, n_rows, n_components, sparsity, pair_correlation)
     else:
-        places = _supports(rng, n_rows, n_components, sparsity)
+        places = _draw_supports(rng, n_rows, n_components, sparsity)
     if coefficients == "normal":
         values = rng.standard_normal(places.shape)
     else:
@@ -91,18 +91,18 @@ def sparse_codes(
     return SparseCodes(codes @ atoms + noise * rng.standard_normal((n_rows, n_features)), atoms, codes)
 
 
-def _supports(rng: np.random.Generator, n_rows: int, m: int, k: int) -> np.ndarray:
-    """k different atoms for each row, shape (n_rows, k): Floyd's algorithm for all rows at once."""
+def _draw_supports(rng: np.random.Generator, n_rows: int, m: int, k: int) -> np.ndarray:
+    """Draw k different atoms for each row, shape (n_rows, k), by Floyd's algorithm for all rows at once."""
     places = np.empty((n_rows, k), dtype=np.int64)
     for i in range(k):
-        drawn = rng.integers(0, m - k + i + 1, n_rows)
-        taken = (places[:, :i] == drawn[:, None]).any(axis=1)
-        places[:, i] = np.where(taken, m - k + i, drawn)
+        candidates = rng.integers(0, m - k + i + 1, n_rows)
+        is_used = (places[:, :i] == candidates[:, None]).any(axis=1)
+        places[:, i] = np.where(is_used, m - k + i, candidates)
     return places
 
 
-def _paired_supports(rng: np.random.Generator, n_rows: int, m: int, k: int, correlation: float) -> np.ndarray:
-    """The same where atoms 2 i and 2 i + 1 come together more often: in one row in so many the second is the first's partner.
+def _draw_paired_supports(rng: np.random.Generator, n_rows: int, m: int, k: int, correlation: float) -> np.ndarray:
+    """Draw k different atoms for each row, where atoms 2 i and 2 i + 1 occur together more often.
 
     A share q of the rows has both atoms of one of m / 2 pairs, and all use an atom with chance p = k / m: the correlation is
     (2 q / m - p^2) / (p (1 - p)).
@@ -111,10 +111,10 @@ def _paired_supports(rng: np.random.Generator, n_rows: int, m: int, k: int, corr
     share = k / 2 * (correlation * (1 - p) + p)
     if m % 2 or not 2 <= k <= m // 2 or not 0 <= share <= 1:
         raise LatentiaError(
-            f"{m} atoms of which {k} are in a row cannot be paired so.", parameter="pair_correlation", value=correlation
+            f"rows with {k} of {m} atoms cannot have this correlation.", parameter="pair_correlation", value=correlation
         )
-    pairs = rng.permuted(_supports(rng, n_rows, m // 2, k), axis=1)
+    pairs = rng.permuted(_draw_supports(rng, n_rows, m // 2, k), axis=1)
     places = 2 * pairs + rng.integers(0, 2, pairs.shape)
-    paired = rng.random(n_rows) < share
-    places[paired, 1] = places[paired, 0] ^ 1
+    is_paired = rng.random(n_rows) < share
+    places[is_paired, 1] = places[is_paired, 0] ^ 1
     return places

@@ -1,4 +1,4 @@
-"""Rows that are mixtures of a few of them: separable nonnegative factorizations.
+"""Separable nonnegative factorizations: rows that are mixtures of a few of the rows.
 
 X = A W + noise. The rows of W are components, A >= 0 holds the weights of each row, and some rows of X are a component alone.
 The settings that others measure in are those of Gillis and Vavasis, Fast and robust recursive algorithms for separable
@@ -22,7 +22,7 @@ _ALLOWED: dict[str, Constraint] = {
     "kind": Choice("uniform", "spectra"), "condition": OrNone(Number(1, closed="low")), "noise": Number(0, closed="low"),
     "noise_kind": Choice("gauss", "middle"),
 }  # fmt: skip
-_BUMPS = 3  # of a spectrum
+_BUMPS = 3  # bumps of a spectrum
 _DARK = (0.01, 0.05)  # scales of dark rows
 
 
@@ -111,13 +111,13 @@ def separable_rows(
     _check(locals())
     rng = np.random.default_rng(random_state)
     n, r = n_rows, n_components
-    W = rng.random((r, n_features)) if kind == "uniform" else _spectra(rng, r, n_features)
+    W = rng.random((r, n_features)) if kind == "uniform" else _draw_spectra(rng, r, n_features)
     if condition is not None:
-        W = _conditioned(W, condition)
+        W = _set_condition(W, condition)
     pure = np.repeat(np.eye(r), n_pure, axis=0)
-    mixed = _mixed(rng, n - len(pure), r, mixtures, concentration)
-    shares = np.vstack([pure, _at_most(mixed, purity)])
-    scales = _scales(rng, n, len(pure), spread, dark)[:, None] if mixing == "cone" else np.ones((n, 1))
+    mixed = _draw_mixtures(rng, n - len(pure), r, mixtures, concentration)
+    shares = np.vstack([pure, _limit_shares(mixed, purity)])
+    scales = _draw_scales(rng, n, len(pure), spread, dark)[:, None] if mixing == "cone" else np.ones((n, 1))
     A = scales * shares
     X = A @ W
     if noise_kind == "middle":
@@ -129,26 +129,26 @@ def separable_rows(
     return SeparableRows(X[order], W, A[order], anchors)
 
 
-def _check(given: dict[str, Any]) -> None:
-    """Refuse parameters that fit nothing, or not each other."""
+def _check(parameters: dict[str, Any]) -> None:
+    """Raise for parameters that are out of range, or contradict each other."""
     for name, allowed in _ALLOWED.items():
-        check_parameter(name, given[name], allowed)
-    pure, r, n = given["n_pure"], given["n_components"], given["n_rows"]
+        check_parameter(name, parameters[name], allowed)
+    pure, r, n = parameters["n_pure"], parameters["n_components"], parameters["n_rows"]
     if pure * r > n:
         raise LatentiaError(
             f"{pure} pure rows of each of {r} components are more than {n}.", parameter="n_rows", value=n
         )
-    if given["condition"] is not None and r > given["n_features"]:
+    if parameters["condition"] is not None and r > parameters["n_features"]:
         raise LatentiaError(
-            f"{r} components of {given['n_features']} features depend on each other, and have no such ratio.",
-            parameter="condition", value=given["condition"],
+            f"{r} components of {parameters['n_features']} features are linearly dependent: they have no condition.",
+            parameter="condition", value=parameters["condition"],
         )  # fmt: skip
-    if given["mixtures"] == "midpoints" and r == 1:
+    if parameters["mixtures"] == "midpoints" and r == 1:
         raise LatentiaError("a single component has no midpoints.", parameter="mixtures", value="midpoints")
 
 
-def _spectra(rng: np.random.Generator, r: int, d: int) -> np.ndarray:
-    """Smooth curves over d features, shape (r, d): some wide bumps on a slope, the highest point at one."""
+def _draw_spectra(rng: np.random.Generator, r: int, d: int) -> np.ndarray:
+    """Draw smooth curves over d features, shape (r, d): wide bumps on a slope, with the highest point at one."""
     x = np.linspace(0, 1, d)
     centres, widths = rng.random((r, _BUMPS, 1)), rng.uniform(0.05, 0.25, (r, _BUMPS, 1))
     bumps = (rng.random((r, _BUMPS, 1)) * np.exp(-0.5 * ((x - centres) / widths) ** 2)).sum(axis=1)
@@ -157,15 +157,15 @@ def _spectra(rng: np.random.Generator, r: int, d: int) -> np.ndarray:
     return curves / curves.max(axis=1, keepdims=True)
 
 
-def _conditioned(W: np.ndarray, condition: float) -> np.ndarray:
-    """The same singular vectors, and singular values that are a geometric sequence with this ratio."""
-    left, values, right = np.linalg.svd(W, full_matrices=False)
+def _set_condition(W: np.ndarray, condition: float) -> np.ndarray:
+    """Return W with its singular vectors, and singular values in a geometric sequence with this ratio."""
+    left_vectors, values, right_vectors = np.linalg.svd(W, full_matrices=False)
     falling = np.geomspace(1.0, 1.0 / condition, len(values))
-    return left * (falling * np.linalg.norm(values) / np.linalg.norm(falling)) @ right
+    return left_vectors * (falling * np.linalg.norm(values) / np.linalg.norm(falling)) @ right_vectors
 
 
-def _mixed(rng: np.random.Generator, n: int, r: int, mixtures: str, concentration: float | None) -> np.ndarray:
-    """Weights of n mixtures, shape (n, r), rows that sum to one."""
+def _draw_mixtures(rng: np.random.Generator, n: int, r: int, mixtures: str, concentration: float | None) -> np.ndarray:
+    """Draw weights of n mixtures, shape (n, r), rows that sum to one."""
     if mixtures == "dirichlet":
         return rng.dirichlet(rng.random(r) if concentration is None else np.full(r, concentration), n)
     first, second = np.triu_indices(r, 1)
@@ -175,16 +175,16 @@ def _mixed(rng: np.random.Generator, n: int, r: int, mixtures: str, concentratio
     return weights
 
 
-def _at_most(shares: np.ndarray, purity: float) -> np.ndarray:
-    """Rows whose largest share is above ``purity``, moved towards equal shares until it is not."""
+def _limit_shares(shares: np.ndarray, purity: float) -> np.ndarray:
+    """Move rows whose largest share is above ``purity`` towards equal shares, until it is not."""
     equal = 1 / shares.shape[1]
-    most = shares.max(axis=1, initial=equal, keepdims=True)
-    step = np.minimum(1.0, (purity - equal) / np.maximum(most - equal, np.finfo(float).tiny))
+    largest = shares.max(axis=1, initial=equal, keepdims=True)
+    step = np.minimum(1.0, (purity - equal) / np.maximum(largest - equal, np.finfo(float).tiny))
     return equal + step * (shares - equal)
 
 
-def _scales(rng: np.random.Generator, n: int, n_pure: int, spread: float, dark: float) -> np.ndarray:
-    """Scales of n rows, the first of which are pure and never dark."""
+def _draw_scales(rng: np.random.Generator, n: int, n_pure: int, spread: float, dark: float) -> np.ndarray:
+    """Draw scales of n rows, the first of which are pure and never dark."""
     scales = rng.lognormal(0.0, spread, n)
     turned = rng.permutation(np.arange(n_pure, n))[: round(dark * (n - n_pure))]
     scales[turned] = rng.uniform(*_DARK, len(turned))

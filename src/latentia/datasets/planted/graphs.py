@@ -111,7 +111,7 @@ def mixed_membership_graph(
     rng = np.random.default_rng(random_state)
     sizes = np.full(n_components, 1.0) if shares is None else np.asarray(shares, dtype=np.float64)
     if sizes.shape != (n_components,) or not (sizes > 0).all():
-        raise LatentiaError(f"shares: {n_components} positive numbers are needed.")
+        raise LatentiaError(f"shares: expected {n_components} positive numbers.")
     sizes = sizes / sizes.sum()
     if alpha0 == 0:
         members = rng.permutation(np.searchsorted(np.cumsum(sizes)[:-1], (np.arange(n_nodes) + 0.5) / n_nodes))
@@ -123,8 +123,8 @@ def mixed_membership_graph(
     table = _homophilic(n_components, degree, snr) if connectivity is None else np.array(connectivity, dtype=np.float64)
     if table.shape != (n_components,) * 2 or (table < 0).any() or not (directed or np.allclose(table, table.T)):
         raise LatentiaError(
-            f"connectivity: a {n_components} x {n_components} array of numbers of at least 0, symmetric for a graph without "
-            "directions, is needed."
+            f"connectivity: expected a {n_components} x {n_components} array of numbers of at least 0, symmetric for an "
+            "undirected graph."
         )
     mass = activity @ memberships
     table *= degree * n_nodes / float(mass @ table @ mass)
@@ -133,12 +133,12 @@ def mixed_membership_graph(
 
 
 def _homophilic(n_components: int, degree: float, snr: float) -> np.ndarray:
-    """P up to a factor, with p on the diagonal and q elsewhere."""
-    apart = snr * float(np.sqrt(degree))  # (p - q) n / K
-    across = degree - apart
+    """Return P up to a factor, with p on the diagonal and q elsewhere."""
+    difference = snr * float(np.sqrt(degree))  # (p - q) n / K
+    across = degree - difference
     if across < 0:
         raise LatentiaError(
             f"degree={degree}, snr={snr}: edges across communities would need a negative probability. Take an snr of at most "
             f"{np.sqrt(degree):.3g}, or a larger degree."
         )
-    return across * np.ones((n_components, n_components)) + n_components * apart * np.eye(n_components)
+    return across * np.ones((n_components, n_components)) + n_components * difference * np.eye(n_components)

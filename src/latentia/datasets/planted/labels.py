@@ -26,21 +26,21 @@ from numba import njit
 from scipy import sparse
 from scipy.optimize import brentq
 
-from ..._scratch import whole_file
 from ...exceptions import LatentiaError
 from ...likelihood.sampling import alias_tables
+from ...system.scratch import atomic_file
 from ._draws import check_sizes, geometric_weights
 
 _BLOCK_ROWS = 4096
-_MOST_DENSE_BYTES = 2e9
-_MOST_DRAWS = 1024.0
+_MAX_DENSE_BYTES = 2e9
+_MAX_DRAWS = 1024.0
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
-_NEWLINE, _SPACE, _COMMA, _ZERO, _ONE, _COLON = (ord(c) for c in "\n ,01:")
+_CODE_NEWLINE, _CODE_SPACE, _CODE_COMMA, _CODE_0, _CODE_1, _CODE_COLON = (ord(c) for c in "\n ,01:")
 
 
 @dataclass(frozen=True)
 class TopicTerms:
-    """The words, or the labels, of all topics: which they are, and how often they occur.
+    """The words, or the labels, of all topics, and their probabilities.
 
     A draw from topic k is term t with probability p_kt = beta b_t + (1 - beta) z_kt. A document of topic k makes
     Poisson(r f) draws, where log f is normal with standard deviation sigma and E[f] = 1, and has their distinct terms.
@@ -50,7 +50,7 @@ class TopicTerms:
     base : ndarray of shape (n_terms,)
         b: the probabilities that all topics share; they sum to one.
     own : ndarray of shape (n_topics, n_own), int32
-        Row k: the terms of topic k's own, the most probable first.
+        Row k: the exclusive terms of topic k, the most probable first.
     own_probabilities : ndarray of shape (n_own,)
         Row k of z at ``own[k]``: the same numbers for every topic; they sum to one.
     background : float
@@ -73,47 +73,49 @@ class TopicTerms:
         return len(self.base)
 
     def probabilities(self, topics: np.ndarray | list[int] | None = None) -> np.ndarray:
-        """P(term t is present | topic k), of all topics or of those given, shape (n_topics, n_terms).
+        """Return P(term t is present | topic k), for all topics or these, shape (n_topics, n_terms).
 
         1 - exp(-r p_kt), and its mean over f with ``length_variation``: by Gauss-Hermite quadrature with 40 nodes, to
         a relative error of 1e-4 at the most and of 1e-9 for length_variation=.955.
         """
-        own = self.own if topics is None else self.own[topics]
-        size = 8.0 * len(own) * self.n_terms
-        if size > _MOST_DENSE_BYTES:
+        exclusive = self.own if topics is None else self.own[topics]
+        size = 8.0 * len(exclusive) * self.n_terms
+        if size > _MAX_DENSE_BYTES:
             raise LatentiaError(
-                f"The probabilities of {len(own)} topics x {self.n_terms} terms would take {size / 1e9:.1f} GB. "
+                f"The probabilities of {len(exclusive)} topics x {self.n_terms} terms would take {size / 1e9:.1f} GB. "
                 "Take those of a few topics: .words.probabilities([0, 1]), or .labels."
             )
-        common, with_own = self._present(self.rate, own)
-        present = np.tile(common, (len(own), 1))
-        np.put_along_axis(present, own.astype(np.intp), with_own, axis=1)
+        common, with_own = self._present(self.rate, exclusive)
+        present = np.tile(common, (len(exclusive), 1))
+        np.put_along_axis(present, exclusive.astype(np.intp), with_own, axis=1)
         return present
 
     def mean_count(self, weights: np.ndarray, rate: float) -> float:
-        """Mean number of distinct terms of a document if topics have ``weights``, shape (n_topics,), and r = rate."""
+        """Return the mean number of distinct terms of a document for topic weights, shape (n_topics,), and r = rate."""
         common, with_own = self._present(rate, self.own)
         return float(common.sum() + weights @ (with_own - common[self.own]).sum(axis=1))
 
     def draw(self, topics: np.ndarray, rng: np.random.Generator) -> sparse.csr_array:
-        """Terms of documents with the given topics, shape (n_documents, n_terms): ones, int8, with sorted indices."""
+        """Draw terms of documents with the given topics, shape (n_documents, n_terms): ones, int8, with sorted indices."""
         counts = rng.poisson(self.rate * self._factors(rng.standard_normal(len(topics))))
-        drawn, indptr = np.empty(counts.sum(), np.int32), np.concatenate([[0], np.cumsum(counts)])
-        _draw(topics, counts, rng.random(len(drawn)), self.background, *self._tables, self.own, drawn)
-        terms = sparse.csr_array((np.ones(len(drawn), np.int8), drawn, indptr), shape=(len(topics), self.n_terms))
+        terms_drawn, indptr = np.empty(counts.sum(), np.int32), np.concatenate([[0], np.cumsum(counts)])
+        _draw(topics, counts, rng.random(len(terms_drawn)), self.background, *self._tables, self.own, terms_drawn)
+        terms = sparse.csr_array(
+            (np.ones(len(terms_drawn), np.int8), terms_drawn, indptr), shape=(len(topics), self.n_terms)
+        )
         terms.sum_duplicates()
         terms.data[:] = 1
         return terms
 
-    def _present(self, rate: float, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities of presence: of every term by the base alone, and of the ``own`` terms of the topics."""
+    def _present(self, rate: float, exclusive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return probabilities of presence: of every term by the base alone, and of the exclusive terms of the topics."""
         base = self.background * self.base
-        rates = base, base[own] + (1 - self.background) * self.own_probabilities
+        rates = base, base[exclusive] + (1 - self.background) * self.own_probabilities
         common, with_own = (self._mean_presence(rate * p) for p in rates)
         return common, with_own
 
     def _mean_presence(self, rates: np.ndarray) -> np.ndarray:
-        """E[1 - exp(-f r)] for every rate r."""
+        """Return E[1 - exp(-f r)] for every rate r."""
         if not self.length_variation:
             return -np.expm1(-rates)
         present = np.zeros_like(rates)
@@ -122,12 +124,12 @@ class TopicTerms:
         return present
 
     def _factors(self, normal: np.ndarray) -> np.ndarray:
-        """f, from standard normal numbers."""
+        """Return f, from standard normal numbers."""
         return np.exp(self.length_variation * normal - self.length_variation**2 / 2)
 
     @cached_property
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Thresholds and aliases of the base, and those of every topic's own terms."""
+        """Thresholds and aliases of the base, and of the exclusive terms of every topic."""
         (threshold,), (alias,) = alias_tables(self.base[None, :])
         (own_threshold,), (own_alias,) = alias_tables(self.own_probabilities[None, :])
         return threshold, alias, own_threshold, own_alias
@@ -142,7 +144,7 @@ class LabelModelTruth:
     weights : ndarray of shape (n_topics,)
         pi: probability of each topic.
     words, labels : TopicTerms
-        What the topics' words and labels are.
+        The topics' words and labels.
     """
 
     weights: np.ndarray
@@ -187,7 +189,7 @@ class LabelModelTruth:
         )
 
     def write(self, path: str | os.PathLike[str], n_documents: int, random_state: int = 0) -> Path:
-        """Write the documents of `sample` as a text file of the Extreme Classification Repository, and hold none.
+        """Write the documents of `sample` as a text file of the Extreme Classification Repository, block by block.
 
         The first line is ``documents words labels``, and each of the others a document, ``l1,l2 v1:1 v2:1``, counted
         from 0. A document without labels begins with a space, and one without words is its labels alone. The file
@@ -198,10 +200,10 @@ class LabelModelTruth:
         Path of the file
         """
         target = Path(path)
-        with whole_file(target) as file:
+        with atomic_file(target) as file:
             file.write(f"{n_documents} {self.words.n_terms} {self.labels.n_terms}\n".encode())
             for X, Y, _ in self.sample_blocks(n_documents, random_state):
-                file.write(_as_text(X, Y))
+                file.write(_format_lines(X, Y))
         return target
 
 
@@ -270,16 +272,20 @@ def label_model(
     check_sizes(n_topics=n_topics, n_words=n_words, n_labels=n_labels)
     if not 0 <= length_variation <= 2:
         raise LatentiaError(f"length_variation={length_variation}: need a number in [0, 2].")
-    topic_words = _n_own("topic_words", topic_words, min(5000, max(50, n_words // 20)), "n_words", n_words)
-    topic_labels = _n_own("topic_labels", topic_labels, max(10, 2 * n_labels // n_topics), "n_labels", n_labels)
+    topic_words = _choose_exclusive_size(
+        "topic_words", topic_words, min(5000, max(50, n_words // 20)), "n_words", n_words
+    )
+    topic_labels = _choose_exclusive_size(
+        "topic_labels", topic_labels, max(10, 2 * n_labels // n_topics), "n_labels", n_labels
+    )
     rng = np.random.default_rng(random_state)
     weights = geometric_weights(n_topics, spread, rng)
-    own_words = np.stack([_own_terms(topic_words, n_words, rng) for _ in range(n_topics)])
-    own_labels = np.stack([_own_terms(topic_labels, n_labels, rng) for _ in range(n_topics)])
+    own_words = np.stack([_draw_exclusive_terms(topic_words, n_words, rng) for _ in range(n_topics)])
+    own_labels = np.stack([_draw_exclusive_terms(topic_labels, n_labels, rng) for _ in range(n_topics)])
     return LabelModelTruth(
         weights,
-        _terms("features", features, weights, own_words, 10, n_words, "background", background, length_variation),
-        _terms("labels", labels, weights, own_labels, 0, n_labels, "label_background", label_background, 0.0),
+        _build_terms("features", features, weights, own_words, 10, n_words, "background", background, length_variation),
+        _build_terms("labels", labels, weights, own_labels, 0, n_labels, "label_background", label_background, 0.0),
     )
 
 
@@ -303,67 +309,67 @@ def labelled_corpus(n_documents: int = 2000, *, random_state: int = 0, **model: 
     return truth.sample(n_documents, random_state=random_state + 1)
 
 
-def _n_own(name: str, given: int | None, default: int, name_of_all: str, n_all: int) -> int:
-    """Number of terms of a topic's own: as given, or the default if there are as many."""
-    if given is None:
+def _choose_exclusive_size(name: str, requested: int | None, default: int, name_of_all: str, n_all: int) -> int:
+    """Return the number of exclusive terms of a topic: the requested one, or the default if there are as many."""
+    if requested is None:
         return min(default, n_all)
-    if not 1 <= given <= n_all:
-        raise LatentiaError(f"{name}={given}: need a number from 1 to {name_of_all}={n_all}.")
-    return given
+    if not 1 <= requested <= n_all:
+        raise LatentiaError(f"{name}={requested}: need a number from 1 to {name_of_all}={n_all}.")
+    return requested
 
 
-def _own_terms(size: int, n_terms: int, rng: np.random.Generator) -> np.ndarray:
-    """``size`` distinct terms, int32, in the order of their draw: of density 1 / sqrt(t), by inversion."""
-    drawn = np.empty(0, np.int32)
-    while len(drawn) < size:
-        more = (n_terms * rng.random(2 * size) ** 2).astype(np.int32)
-        pool = np.concatenate([drawn, more])
-        drawn = pool[np.sort(np.unique(pool, return_index=True)[1])]
-    return drawn[:size]
+def _draw_exclusive_terms(size: int, n_terms: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw ``size`` distinct terms, int32, with density 1 / sqrt(t), by inversion."""
+    terms = np.empty(0, np.int32)
+    while len(terms) < size:
+        candidates = (n_terms * rng.random(2 * size) ** 2).astype(np.int32)
+        pool = np.concatenate([terms, candidates])
+        terms = pool[np.sort(np.unique(pool, return_index=True)[1])]
+    return terms[:size]
 
 
-def _terms(
+def _build_terms(
     name: str,
     mean_count: float,
     weights: np.ndarray,
-    own: np.ndarray,
-    own_shift: int,
+    exclusive: np.ndarray,
+    exclusive_shift: int,
     n_terms: int,
     name_of_background: str,
     background: float,
     length_variation: float,
 ) -> TopicTerms:
-    """Terms with the rate of draws that gives documents ``mean_count`` distinct ones in the mean."""
+    """Return terms with the rate of draws for which documents have ``mean_count`` distinct terms on average."""
     if not 0 <= background <= 1:
         raise LatentiaError(f"{name_of_background}={background}: need a number in [0, 1].")
     if not 0 < mean_count < np.inf:
         raise LatentiaError(f"{name}={mean_count}: need a positive number.")
     terms = TopicTerms(
         base=_zipf(n_terms, 30),
-        own=own,
-        own_probabilities=_zipf(own.shape[1], own_shift),
+        own=exclusive,
+        own_probabilities=_zipf(exclusive.shape[1], exclusive_shift),
         background=background,
         length_variation=length_variation,
         rate=0.0,
     )
-    most = terms.mean_count(weights, _MOST_DRAWS * mean_count)
-    if most <= mean_count:
+    max_count = terms.mean_count(weights, _MAX_DRAWS * mean_count)
+    if max_count <= mean_count:
         raise LatentiaError(
-            f"{name}={mean_count}: {_MOST_DRAWS:.0f} times as many draws give {most:.4g} distinct ones. "
+            f"{name}={mean_count}: {_MAX_DRAWS:.0f} times as many draws give {max_count:.4g} distinct ones. "
             f"Lower it, or raise {name_of_background} or the number of a topic's own."
         )
-    rate = brentq(lambda r: terms.mean_count(weights, r) - mean_count, 0, _MOST_DRAWS * mean_count, rtol=1e-10)
+    rate = brentq(lambda r: terms.mean_count(weights, r) - mean_count, 0, _MAX_DRAWS * mean_count, rtol=1e-10)
     return replace(terms, rate=rate)
 
 
 def _zipf(n: int, shift: int) -> np.ndarray:
-    """Probabilities proportional to 1 / (j + shift), j = 1, ..., n."""
+    """Return probabilities proportional to 1 / (j + shift), j = 1, ..., n."""
     weights = 1.0 / np.arange(shift + 1, shift + n + 1)
     return weights / weights.sum()
 
 
-def _as_text(X: sparse.csr_array, Y: sparse.csr_array) -> memoryview:
-    """Lines ``l1,l2 v1:1 v2:1``, as bytes."""
+def _format_lines(X: sparse.csr_array, Y: sparse.csr_array) -> memoryview:
+    """Return lines ``l1,l2 v1:1 v2:1``, as bytes."""
     a_word, a_label = len(f" {X.shape[1]}:1"), len(f"{Y.shape[1]},")
     buffer = np.empty(X.shape[0] * len(" \n") + X.nnz * a_word + Y.nnz * a_label, np.uint8)
     return buffer[: _write_lines(X.indptr, X.indices, Y.indptr, Y.indices, buffer)].data
@@ -377,30 +383,30 @@ def _draw(
     background: float,
     threshold: np.ndarray,
     alias: np.ndarray,
-    own_threshold: np.ndarray,
-    own_alias: np.ndarray,
-    own: np.ndarray,
-    drawn: np.ndarray,
+    exclusive_threshold: np.ndarray,
+    exclusive_alias: np.ndarray,
+    exclusive: np.ndarray,
+    terms: np.ndarray,
 ) -> None:
     """Draw counts[d] terms from topic topics[d], one document after the other.
 
-    A uniform number tells the base from the topic's own terms by where it lies, and stretched it is uniform again.
+    A uniform number below ``background`` chooses the base, others the exclusive terms; rescaled it is uniform again.
     """
     i = 0
     for d in range(len(topics)):
         for _ in range(counts[d]):
             u = uniforms[i]
             if u < background:
-                drawn[i] = _alias_draw(u / background, threshold, alias)
+                terms[i] = _alias_draw(u / background, threshold, alias)
             else:
-                j = _alias_draw((u - background) / (1.0 - background), own_threshold, own_alias)
-                drawn[i] = own[topics[d], j]
+                j = _alias_draw((u - background) / (1.0 - background), exclusive_threshold, exclusive_alias)
+                terms[i] = exclusive[topics[d], j]
             i += 1
 
 
 @njit(nogil=True, cache=True)
 def _alias_draw(uniform: float, threshold: np.ndarray, alias: np.ndarray) -> int:
-    """One draw by Walker's tables from one uniform number."""
+    """Draw once by Walker's tables from one uniform number."""
     scaled = uniform * len(threshold)
     j = min(int(scaled), len(threshold) - 1)  # stretching may have rounded the number up to one
     return j if scaled - j < threshold[j] else alias[j]
@@ -415,18 +421,18 @@ def _write_lines(
     for d in range(len(x_indptr) - 1):
         for i in range(y_indptr[d], y_indptr[d + 1]):
             if i > y_indptr[d]:
-                buffer[end] = _COMMA
+                buffer[end] = _CODE_COMMA
                 end += 1
             end = _write_number(y_indices[i], buffer, end)
         if x_indptr[d] == x_indptr[d + 1] and y_indptr[d] == y_indptr[d + 1]:
-            buffer[end] = _SPACE
+            buffer[end] = _CODE_SPACE
             end += 1
         for i in range(x_indptr[d], x_indptr[d + 1]):
-            buffer[end] = _SPACE
+            buffer[end] = _CODE_SPACE
             end = _write_number(x_indices[i], buffer, end + 1)
-            buffer[end], buffer[end + 1] = _COLON, _ONE
+            buffer[end], buffer[end + 1] = _CODE_COLON, _CODE_1
             end += 2
-        buffer[end] = _NEWLINE
+        buffer[end] = _CODE_NEWLINE
         end += 1
     return end
 
@@ -439,6 +445,6 @@ def _write_number(number: int, buffer: np.ndarray, start: np.int64) -> np.int64:
         end, rest = end + 1, rest // 10
     rest = number
     for i in range(end - 1, start - 1, -1):
-        buffer[i] = _ZERO + rest % 10
+        buffer[i] = _CODE_0 + rest % 10
         rest //= 10
     return end

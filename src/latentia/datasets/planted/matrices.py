@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ...exceptions import LatentiaError
 from ._draws import check_sizes
-from .sequences import PlantedChain, cumulated, stationary_of, walk
+from .sequences import PlantedChain, cumulate, stationary_of, walk
 
 _ZIPF = 2.7
 
@@ -46,13 +46,13 @@ class PlantedPairs:
 
     @property
     def counts(self) -> sparse.csr_array:
-        """How often each pair was drawn, shape (M, M)."""
-        ones = np.ones(len(self.pairs), np.int32)
-        table = sparse.coo_array((ones, (self.pairs[:, 0], self.pairs[:, 1])), shape=(self.size, self.size))
+        """Count of each pair, shape (M, M)."""
+        values = np.ones(len(self.pairs), np.int32)
+        table = sparse.coo_array((values, (self.pairs[:, 0], self.pairs[:, 1])), shape=(self.size, self.size))
         return sparse.csr_array(table)
 
     def rows(self, i: Any, columns: slice = slice(None)) -> np.ndarray:
-        """Rows of B, shape (n, M), or some of their columns."""
+        """Return rows of B, shape (n, M), or some of their columns."""
         return (self.components.T[i] @ self.mixing) @ self.components[:, columns]
 
 
@@ -78,7 +78,7 @@ def word_distributions(
     contrast: float = 1.0,
     random_state: int | np.random.Generator = 0,
 ) -> np.ndarray:
-    """P: rows proportional to base * Exponential(1)^contrast, shape (n_components, n_words).
+    """Draw P, with rows proportional to base * Exponential(1)^contrast, shape (n_components, n_words).
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def word_pairs(
     base : {"zipf", "uniform"}
         Frequencies of the words before topics are drawn: proportional to 1 / (rank + 2.7), or equal.
     contrast : float
-        Power of the Exponential(1) draws: how far the components are from one another.
+        Power of the Exponential(1) draws, which controls the distance of the components.
     mixing : ndarray of shape (R, R), optional
         W: symmetric and nonnegative; it need not be positive semidefinite. By default diagonal and drawn.
     n_triples : int
@@ -150,14 +150,14 @@ def word_pairs(
     else:
         mixing = np.asarray(mixing, dtype=np.float64)
         if mixing.shape != (n_components, n_components) or (mixing < 0).any() or (mixing != mixing.T).any():
-            raise LatentiaError(f"mixing: a symmetric nonnegative {n_components} x {n_components} array is needed.")
+            raise LatentiaError(f"mixing: expected a symmetric nonnegative {n_components} x {n_components} array.")
         if n_triples:
             raise LatentiaError("n_triples: triples are drawn for a diagonal mixing matrix only.")
         mixing = mixing / mixing.sum()
     cells = rng.choice(n_components**2, size=n_pairs, p=mixing.ravel())
-    pairs = np.stack([_words(components, part, rng) for part in np.divmod(cells, n_components)], axis=1)
+    pairs = np.stack([_draw_words(components, part, rng) for part in np.divmod(cells, n_components)], axis=1)
     topics = rng.choice(n_components, size=n_triples, p=weights)
-    triples = np.stack([_words(components, topics, rng) for _ in range(3)], axis=1)
+    triples = np.stack([_draw_words(components, topics, rng) for _ in range(3)], axis=1)
     return PlantedPairs(pairs, components, mixing, triples)
 
 
@@ -203,8 +203,8 @@ def two_state_chain(
     transmat = np.array([[1 - switch[0], switch[0]], [switch[1], 1 - switch[1]]])
     startprob = stationary_of(transmat)
     lengths = np.array([n_steps])
-    states = walk(cumulated(startprob), cumulated(transmat), lengths, rng.random(n_steps))
-    symbols = _words(table, states, rng).astype(np.int64)
+    states = walk(cumulate(startprob), cumulate(transmat), lengths, rng.random(n_steps))
+    symbols = _draw_words(table, states, rng).astype(np.int64)
     return PlantedChain(symbols, states, lengths, startprob, transmat, table)
 
 
@@ -235,8 +235,8 @@ def block_model(
     """
     check_sizes(n_nodes=n_nodes, n_blocks=n_blocks)
     rng = np.random.default_rng(random_state)
-    apart = n_blocks * np.sqrt(snr * degree)
-    across = degree - apart / n_blocks
+    difference = n_blocks * np.sqrt(snr * degree)
+    across = degree - difference / n_blocks
     if across < 0:
         raise LatentiaError(f"degree={degree}, snr={snr}: edges across blocks would need a negative probability.")
     labels = rng.permutation(np.arange(n_nodes) % n_blocks)
@@ -245,7 +245,7 @@ def block_model(
     for i in range(n_blocks):
         for j in range(i, n_blocks):
             n_cells = len(members[i]) * (len(members[i]) - 1) // 2 if i == j else len(members[i]) * len(members[j])
-            n_edges = rng.binomial(n_cells, (across + apart * (i == j)) / n_nodes)
+            n_edges = rng.binomial(n_cells, (across + difference * (i == j)) / n_nodes)
             ends.append(np.stack([rng.choice(members[i], n_edges), rng.choice(members[j], n_edges)]))
     u, v = np.hstack(ends)
     u, v = u[u != v], v[u != v]
@@ -255,10 +255,10 @@ def block_model(
     return PlantedBlocks(adjacency, labels)
 
 
-def _words(rows: np.ndarray, picked: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A word from row ``picked[t]`` for every t, shape (n,), int32."""
-    words = np.empty(len(picked), np.int32)
+def _draw_words(rows: np.ndarray, chosen_rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw a word from row ``chosen_rows[t]`` for every t, shape (n,), int32."""
+    words = np.empty(len(chosen_rows), np.int32)
     for k, probabilities in enumerate(rows):
-        mine = np.flatnonzero(picked == k)
-        words[mine] = np.searchsorted(cumulated(probabilities), rng.random(len(mine)), side="right")
+        positions = np.flatnonzero(chosen_rows == k)
+        words[positions] = np.searchsorted(cumulate(probabilities), rng.random(len(positions)), side="right")
     return words

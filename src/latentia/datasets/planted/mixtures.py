@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from ...exceptions import LatentiaError
-from ._draws import check_sizes, checked_variance, gaussian_rows, geometric_weights, separated_means
+from ._draws import check_sizes, check_variance, draw_separated_means, gaussian_rows, geometric_weights
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def gaussian_mixture(
     """
     check_sizes(n_samples=n_samples, n_components=n_components, n_features=n_features)
     rng = np.random.default_rng(random_state)
-    variances = checked_variance(variance, (n_components,))
+    variances = check_variance(variance, (n_components,))
     weights = geometric_weights(n_components, spread, rng)
-    means = separated_means(n_components, n_features, separation * np.sqrt(variances.mean()), rng)
+    means = draw_separated_means(n_components, n_features, separation * np.sqrt(variances.mean()), rng)
     labels = rng.choice(n_components, size=n_samples, p=weights)
     return PlantedMixture(gaussian_rows(labels, means, variances[:, None], rng), labels, means, weights, variances)
 
@@ -180,8 +180,8 @@ def product_mixture(
         labels = rng.choice(n_components, size=n_samples, p=weights)
         X = (rng.random((n_samples, n_features)) < means[labels]).astype(np.float64)
         return PlantedProducts(X, labels, means, weights, means * (1 - means))
-    variances = checked_variance(variance, shape)
-    means = separated_means(*shape, separation * np.sqrt(variances.mean()), rng)
+    variances = check_variance(variance, shape)
+    means = draw_separated_means(*shape, separation * np.sqrt(variances.mean()), rng)
     labels = rng.choice(n_components, size=n_samples, p=weights)
     return PlantedProducts(gaussian_rows(labels, means, variances, rng), labels, means, weights, variances)
 
@@ -236,7 +236,9 @@ def mixed_table(
     """
     check_sizes(n_samples=n_samples, n_components=n_components, n_values=n_values)
     if not 0 <= missing < 1 or n_values > len(ascii_lowercase):
-        raise LatentiaError(f"missing={missing}, n_values={n_values}: below 1, and at most 26, are needed.")
+        raise LatentiaError(
+            f"missing={missing}, n_values={n_values}: expected missing below 1, and n_values of at most 26."
+        )
     rng = np.random.default_rng(random_state)
     weights = geometric_weights(n_components, spread, rng)
     means = contrast * rng.standard_normal((n_components, n_numbers))

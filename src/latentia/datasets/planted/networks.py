@@ -90,9 +90,9 @@ def sparse_network(
     >>> network.Y.shape, network.layers[0].shape
     ((1000, 400), (100, 400))
     """
-    sizes, degrees = _checked(n_rows, sizes, degrees)
+    sizes, degrees = _check_layers(n_rows, sizes, degrees)
     if not 0 < density < 1:
-        raise LatentiaError(f"density={density}: a number above 0 and below 1 is needed.")
+        raise LatentiaError(f"density={density}: expected a number above 0 and below 1.")
     if observed not in ("binary", "real"):
         raise LatentiaError(f"observed={observed!r}: use 'binary' or 'real'.")
     if not 0 <= flips < 1 or not 0 <= noise < np.inf:
@@ -101,14 +101,14 @@ def sparse_network(
         raise LatentiaError("flips are of a binary observed layer, noise is of a real one: the other must be 0.")
     rng = np.random.default_rng(random_state)
     layers = [
-        _random_edges(above, below, degree / above, negative, rng)
+        _draw_random_edges(above, below, degree / above, negative, rng)
         for below, above, degree in zip(sizes[:-1], sizes[1:], degrees, strict=True)
     ]
-    hidden = [_random_bits(n_rows, sizes[-1], density, rng)]
+    hidden = [_draw_bits(n_rows, sizes[-1], density, rng)]
     for edges in layers[:0:-1]:
-        hidden.insert(0, _thresholded(hidden[0], edges, 0.0, rng))
+        hidden.insert(0, _apply_threshold(hidden[0], edges, 0.0, rng))
     if observed == "binary":
-        Y = _thresholded(hidden[0], layers[0], flips, rng)
+        Y = _apply_threshold(hidden[0], layers[0], flips, rng)
     else:
         Y = (hidden[0].astype(np.float64) @ layers[0].astype(np.float64)).toarray()
         if noise:
@@ -175,7 +175,7 @@ def uncompressible_network(n_copies: int = 1) -> UncompressibleNetwork:
 
 
 def threshold_margins(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """The largest margin with which one threshold of the inputs has each output, shape (n_outputs,), by linear programming.
+    """Return the largest margin of a threshold of the inputs for each output, shape (n_outputs,), by linear programming.
 
     The largest t for which weights a and an offset b in [-1, 1] exist with a . x + b >= t where the output is on, and
     a . x + b <= -t where it is off. 0 says that no single layer 1[A x + b > 0] has that output.
@@ -192,50 +192,54 @@ def threshold_margins(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     X = np.asarray(inputs, dtype=np.float64)
     on = np.asarray(outputs, dtype=bool)
     if X.ndim != 2 or on.ndim != 2 or len(X) != len(on):
-        raise LatentiaError(f"inputs has shape {X.shape}, outputs {on.shape}: two tables of as many rows are needed.")
+        raise LatentiaError(f"inputs has shape {X.shape}, outputs {on.shape}: expected two tables of as many rows.")
     rows = np.hstack([X, np.ones((len(X), 1))])
     goal = np.append(np.zeros(rows.shape[1]), -1.0)
     limits = [(-1.0, 1.0)] * rows.shape[1] + [(0.0, None)]
     margins = np.zeros(on.shape[1])
     for v in range(on.shape[1]):
         sign = np.where(on[:, v], -1.0, 1.0)[:, None]
-        found = linprog(goal, A_ub=np.hstack([sign * rows, np.ones((len(X), 1))]), b_ub=np.zeros(len(X)), bounds=limits)
-        margins[v] = max(0.0, -found.fun)
+        solution = linprog(
+            goal, A_ub=np.hstack([sign * rows, np.ones((len(X), 1))]), b_ub=np.zeros(len(X)), bounds=limits
+        )
+        margins[v] = max(0.0, -solution.fun)
     return margins
 
 
-def _checked(
+def _check_layers(
     n_rows: int, sizes: Sequence[int], degrees: float | Sequence[float]
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Sizes of the layers, and as many degrees as there are pairs of them."""
+    """Return the sizes of the layers, and a degree for each hidden layer."""
     sizes = tuple(int(size) for size in sizes)
     if len(sizes) < 2:
-        raise LatentiaError(f"sizes={sizes}: the observed layer and at least one hidden layer are needed.")
+        raise LatentiaError(f"sizes={sizes}: expected the observed layer and at least one hidden layer.")
     check_sizes(n_rows=n_rows, **{f"sizes[{i}]": size for i, size in enumerate(sizes)})
-    many = np.broadcast_to(degrees, len(sizes) - 1) if np.ndim(degrees) == 0 else np.asarray(degrees, dtype=np.float64)
-    if many.shape != (len(sizes) - 1,):
-        raise LatentiaError(f"degrees={degrees}: {len(sizes) - 1} are needed, one for each hidden layer.")
-    for degree, above in zip(many, sizes[1:], strict=True):
+    layer_degrees = (
+        np.broadcast_to(degrees, len(sizes) - 1) if np.ndim(degrees) == 0 else np.asarray(degrees, dtype=np.float64)
+    )
+    if layer_degrees.shape != (len(sizes) - 1,):
+        raise LatentiaError(f"degrees={degrees}: expected {len(sizes) - 1}, one for each hidden layer.")
+    for degree, above in zip(layer_degrees, sizes[1:], strict=True):
         if not 0 < degree <= above:
             raise LatentiaError(f"degrees={degrees}: a node has between 0 and {above} parents in a layer of {above}.")
-    return sizes, tuple(float(degree) for degree in many)
+    return sizes, tuple(float(degree) for degree in layer_degrees)
 
 
-def _positions(total: int, probability: float, rng: np.random.Generator) -> np.ndarray:
-    """Which of ``total`` independent events of that probability occur, sorted: time is proportional to their number."""
+def _draw_positions(total: int, probability: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw the sorted positions of events among ``total`` independent ones, in time proportional to their number."""
     expected = total * probability
-    found = np.zeros(0, dtype=np.int64)
+    positions = np.zeros(0, dtype=np.int64)
     while True:
         gaps = rng.geometric(probability, int(expected + 6 * np.sqrt(expected) + 16))
-        last = found[-1] if len(found) else -1
-        found = np.concatenate([found, last + np.cumsum(gaps)])
-        if found[-1] >= total:
-            return found[: np.searchsorted(found, total)]
+        last = positions[-1] if len(positions) else -1
+        positions = np.concatenate([positions, last + np.cumsum(gaps)])
+        if positions[-1] >= total:
+            return positions[: np.searchsorted(positions, total)]
 
 
-def _random_bits(n_rows: int, n_columns: int, probability: float, rng: np.random.Generator) -> sparse.csr_array:
-    """Independent bits."""
-    rows, columns = np.divmod(_positions(n_rows * n_columns, probability, rng), n_columns)
+def _draw_bits(n_rows: int, n_columns: int, probability: float, rng: np.random.Generator) -> sparse.csr_array:
+    """Draw independent bits."""
+    rows, columns = np.divmod(_draw_positions(n_rows * n_columns, probability, rng), n_columns)
     starts = np.searchsorted(rows, np.arange(n_rows + 1))
     index = np.int32 if max(len(rows), n_columns) < 2**31 else np.int64
     return sparse.csr_array(
@@ -243,20 +247,20 @@ def _random_bits(n_rows: int, n_columns: int, probability: float, rng: np.random
     )
 
 
-def _random_edges(
+def _draw_random_edges(
     n_above: int, n_below: int, probability: float, negative: bool, rng: np.random.Generator
 ) -> sparse.csr_array:
-    """Weights of a random bipartite graph."""
-    edges = _random_bits(n_above, n_below, probability, rng).astype(np.int8)
+    """Draw weights of a random bipartite graph."""
+    edges = _draw_bits(n_above, n_below, probability, rng).astype(np.int8)
     if negative:
         edges.data[rng.random(edges.nnz) < 0.5] = -1
     return edges
 
 
-def _thresholded(
+def _apply_threshold(
     above: sparse.csr_array, edges: sparse.csr_array, flips: float, rng: np.random.Generator
 ) -> sparse.csr_array:
-    """1[G h > 0] with some bits flipped, a few rows at a time."""
+    """Return 1[G h > 0] with some bits flipped, computed a few rows at a time."""
     n_rows, n_below = above.shape[0], edges.shape[1]
     a_row = max(edges.nnz / max(edges.shape[0], 1) * above.nnz / n_rows, flips * n_below, 1)
     size = max(1, int(_PIECE_EDGES / a_row))
@@ -265,7 +269,7 @@ def _thresholded(
     for start in range(0, n_rows, size):
         active = (above[start : start + size].astype(np.int32) @ weights) > 0
         if flips:
-            active = active != _random_bits(active.shape[0], n_below, flips, rng)
+            active = active != _draw_bits(active.shape[0], n_below, flips, rng)
         active.sort_indices()
         pieces.append(active)
     return sparse.csr_array(sparse.vstack(pieces, format="csr"))

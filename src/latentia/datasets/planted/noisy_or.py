@@ -20,7 +20,7 @@ from ...passes import write_cache
 from ._draws import check_sizes, geometric_weights
 
 _BLOCK_ENTRIES = 1 << 22
-_FREQUENCIES = np.array([0.025, 0.2, 0.5, 0.8, 0.985])  # what QMR's five grades of frequency stand for
+_FREQUENCIES = np.array([0.025, 0.2, 0.5, 0.8, 0.985])  # probabilities of QMR's five grades of frequency
 _SHARES = np.array([0.2, 0.35, 0.25, 0.15, 0.05])
 
 
@@ -56,7 +56,7 @@ class NoisyOrTruth:
     leak: np.ndarray
 
     def sample(self, n_rows: int, random_state: int = 0) -> PlantedFindings:
-        """Rows in memory; the same as all blocks of `sample_blocks` together."""
+        """Draw rows into memory, the same as all blocks of `sample_blocks` together."""
         blocks = list(self.sample_blocks(n_rows, random_state))
         return PlantedFindings(np.vstack([b[0] for b in blocks]), np.vstack([b[1] for b in blocks]), self)
 
@@ -88,7 +88,7 @@ def noisy_or_network(
     leak: float = 0.0,
     random_state: int = 0,
 ) -> NoisyOrTruth:
-    """The random network of the paper's section 1.
+    """Plant the random network of the paper's section 1.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def qmr_network(
     leak: float = 0.001,
     random_state: int = 0,
 ) -> NoisyOrTruth:
-    """A sparse network in the manner of QMR-DT (570 diseases, 4,075 findings, 45,470 edges).
+    """Plant a sparse network in the manner of QMR-DT (570 diseases, 4,075 findings, 45,470 edges).
 
     Parameters
     ----------

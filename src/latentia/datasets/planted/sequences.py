@@ -19,7 +19,7 @@ from numba import njit
 from scipy.spatial.distance import pdist
 
 from ...exceptions import LatentiaError
-from ._draws import check_sizes, checked_variance, gaussian_rows, redraw, separated_means
+from ._draws import check_sizes, check_variance, draw_separated_means, gaussian_rows, redraw
 
 
 @dataclass(frozen=True)
@@ -145,17 +145,17 @@ def hidden_markov_chain(
     if not 0 < concentration < np.inf:
         raise LatentiaError(f"concentration={concentration}: need a positive number.")
     rng = np.random.default_rng(random_state)
-    lengths = _checked_lengths(n_steps, lengths)
-    transmat = _transitions(n_states, persistence, min_mass, min_transition_singular_value, rng)
+    lengths = _check_lengths(n_steps, lengths)
+    transmat = _draw_transitions(n_states, persistence, min_mass, min_transition_singular_value, rng)
     emissionprob = redraw(
         lambda: rng.dirichlet(np.full(n_symbols, concentration), size=n_states),
-        lambda rows: _singular_value(rows) >= min_singular_value,
+        lambda rows: _compute_singular_value(rows) >= min_singular_value,
         f"no emission matrix of {n_states} states and {n_symbols} symbols has min_singular_value={min_singular_value}; "
         "lower it, lower concentration, or plant fewer states.",
     )
     startprob = stationary_of(transmat)
-    states = walk(cumulated(startprob), cumulated(transmat), lengths, rng.random(lengths.sum()))
-    symbols = _pick(cumulated(emissionprob), states, rng.random(len(states)))
+    states = walk(cumulate(startprob), cumulate(transmat), lengths, rng.random(lengths.sum()))
+    symbols = _pick(cumulate(emissionprob), states, rng.random(len(states)))
     return PlantedChain(symbols, states, lengths, startprob, transmat, emissionprob)
 
 
@@ -194,12 +194,12 @@ def gaussian_chain(
     """
     check_sizes(n_steps=n_steps, n_states=n_states, n_features=n_features)
     rng = np.random.default_rng(random_state)
-    lengths = _checked_lengths(n_steps, lengths)
-    variances = checked_variance(variance, (n_states, n_features))
-    transmat = _transitions(n_states, persistence, min_mass, min_transition_singular_value, rng)
-    means = separated_means(n_states, n_features, separation * np.sqrt(variances.mean()), rng)
+    lengths = _check_lengths(n_steps, lengths)
+    variances = check_variance(variance, (n_states, n_features))
+    transmat = _draw_transitions(n_states, persistence, min_mass, min_transition_singular_value, rng)
+    means = draw_separated_means(n_states, n_features, separation * np.sqrt(variances.mean()), rng)
     startprob = stationary_of(transmat)
-    states = walk(cumulated(startprob), cumulated(transmat), lengths, rng.random(lengths.sum()))
+    states = walk(cumulate(startprob), cumulate(transmat), lengths, rng.random(lengths.sum()))
     X = gaussian_rows(states, means, variances, rng)
     return PlantedGaussianChain(X, states, lengths, startprob, transmat, means, variances)
 
@@ -241,8 +241,8 @@ def count_chain(
     if not 0 < rate < np.inf:
         raise LatentiaError(f"rate={rate}: need a positive number.")
     rng = np.random.default_rng(random_state)
-    lengths = _checked_lengths(n_steps, lengths)
-    transmat = _transitions(n_states, persistence, min_mass, min_transition_singular_value, rng)
+    lengths = _check_lengths(n_steps, lengths)
+    transmat = _draw_transitions(n_states, persistence, min_mass, min_transition_singular_value, rng)
     rates = redraw(
         lambda: rate * np.exp(rng.standard_normal((n_states, n_columns))),
         lambda rows: n_states == 1 or 2 * pdist(np.sqrt(rows)).min() >= separation,
@@ -250,12 +250,12 @@ def count_chain(
         "fewer states.",
     )
     startprob = stationary_of(transmat)
-    states = walk(cumulated(startprob), cumulated(transmat), lengths, rng.random(lengths.sum()))
+    states = walk(cumulate(startprob), cumulate(transmat), lengths, rng.random(lengths.sum()))
     return PlantedCountChain(rng.poisson(rates[states]), states, lengths, startprob, transmat, rates)
 
 
-def _checked_lengths(n_steps: int, lengths: Sequence[int] | np.ndarray | None) -> np.ndarray:
-    """Lengths of the sequences, shape (n_sequences,), int64."""
+def _check_lengths(n_steps: int, lengths: Sequence[int] | np.ndarray | None) -> np.ndarray:
+    """Return the lengths of the sequences, shape (n_sequences,), int64."""
     if lengths is None:
         return np.array([n_steps])
     values = np.asarray(lengths)
@@ -264,10 +264,10 @@ def _checked_lengths(n_steps: int, lengths: Sequence[int] | np.ndarray | None) -
     return values.astype(np.int64)
 
 
-def _transitions(
+def _draw_transitions(
     n_states: int, persistence: float, min_mass: float, min_singular_value: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """A transition matrix, shape (K, K), whose stationary masses and singular values reach the bounds."""
+    """Draw a transition matrix, shape (K, K), whose stationary masses and singular values reach the bounds."""
     if not 0 <= persistence < 1:
         raise LatentiaError(f"persistence={persistence}: need a number in [0, 1).")
     if min_mass * n_states > 1:
@@ -276,14 +276,16 @@ def _transitions(
     return redraw(
         lambda: persistence * identity + (1 - persistence) * rng.dirichlet(uniform, size=n_states),
         # One state has mass 1 up to rounding.
-        lambda rows: stationary_of(rows).min() >= min_mass - 1e-12 and _singular_value(rows) >= min_singular_value,
+        lambda rows: (
+            stationary_of(rows).min() >= min_mass - 1e-12 and _compute_singular_value(rows) >= min_singular_value
+        ),
         f"no transition matrix of {n_states} states has min_mass={min_mass} and "
         f"min_transition_singular_value={min_singular_value}; lower them, raise persistence, or plant fewer states.",
     )
 
 
 def stationary_of(transmat: np.ndarray) -> np.ndarray:
-    """The distribution p with p T = p, shape (K,)."""
+    """Return the distribution p with p T = p, shape (K,)."""
     n_states = len(transmat)
     equations = np.vstack([transmat.T - np.eye(n_states), np.ones(n_states)])
     mass = np.linalg.lstsq(equations, np.append(np.zeros(n_states), 1.0), rcond=None)[0]
@@ -291,21 +293,21 @@ def stationary_of(transmat: np.ndarray) -> np.ndarray:
     return mass / mass.sum()
 
 
-def _singular_value(rows: np.ndarray) -> float:
-    """The K-th singular value of a matrix of K rows: 0 with fewer columns than rows."""
+def _compute_singular_value(rows: np.ndarray) -> float:
+    """Return the K-th singular value of a matrix of K rows: 0 with fewer columns than rows."""
     values = np.linalg.svd(rows, compute_uv=False)
     return float(values[-1]) if len(values) == len(rows) else 0.0
 
 
-def cumulated(probabilities: np.ndarray) -> np.ndarray:
-    """Cumulative sums along the last axis; the last is 1 exactly, so that every number in [0, 1) falls below it."""
+def cumulate(probabilities: np.ndarray) -> np.ndarray:
+    """Return cumulative sums along the last axis; the last is exactly 1, above every number in [0, 1)."""
     sums = np.cumsum(probabilities, axis=-1)
     return sums / sums[..., -1:]
 
 
 @njit(nogil=True, cache=True)
 def walk(start: np.ndarray, transitions: np.ndarray, lengths: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """States, shape (n_steps,), by inversion of cumulative start (K,) and transition (K, K) probabilities."""
+    """Draw states, shape (n_steps,), by inversion of cumulative start (K,) and transition (K, K) probabilities."""
     states = np.empty(len(uniforms), np.int64)
     t = 0
     for length in lengths:
@@ -322,8 +324,8 @@ def walk(start: np.ndarray, transitions: np.ndarray, lengths: np.ndarray, unifor
 
 @njit(nogil=True, cache=True)
 def _pick(cumulative: np.ndarray, rows: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """One draw from row ``rows[t]`` of cumulative probabilities for every t, shape (n_steps,)."""
-    drawn = np.empty(len(rows), np.int64)
+    """Draw once from row ``rows[t]`` of cumulative probabilities for every t, shape (n_steps,)."""
+    choices = np.empty(len(rows), np.int64)
     for t in range(len(rows)):
         low, high = 0, cumulative.shape[1]
         while low < high:
@@ -332,5 +334,5 @@ def _pick(cumulative: np.ndarray, rows: np.ndarray, uniforms: np.ndarray) -> np.
                 low = middle + 1
             else:
                 high = middle
-        drawn[t] = low
-    return drawn
+        choices[t] = low
+    return choices

@@ -83,7 +83,7 @@ def independent_sources(
             parameter="n_components",
             value=n_components,
         )
-    spread = _spread(noise, n_features)
+    spread = _noise_factor(noise, n_features)
     if distribution not in (*_DRAWS, "mixed"):
         raise LatentiaError(f"distribution={distribution!r}: use {', '.join(map(repr, _DRAWS))} or 'mixed'.")
     rng = np.random.default_rng(random_state)
@@ -101,18 +101,18 @@ def independent_sources(
     return PlantedSources(X, sources, mixing)
 
 
-def _spread(noise: float | np.ndarray, n_features: int) -> np.ndarray:
-    """What standard normal noise is multiplied by: the standard deviation, or a root of the covariance, (d, d)."""
-    given = np.asarray(noise, dtype=float)
-    if given.ndim == 0:
-        if not 0 <= given < np.inf:
+def _noise_factor(noise: float | np.ndarray, n_features: int) -> np.ndarray:
+    """Return the factor of standard normal noise: the standard deviation, or a root of the covariance, (d, d)."""
+    table = np.asarray(noise, dtype=float)
+    if table.ndim == 0:
+        if not 0 <= table < np.inf:
             raise LatentiaError(f"noise={noise}: a standard deviation is at least 0.")
-        return given
-    if given.shape != (n_features,) * 2 or not np.isfinite(given).all() or not np.allclose(given, given.T):
+        return table
+    if table.shape != (n_features,) * 2 or not np.isfinite(table).all() or not np.allclose(table, table.T):
         raise LatentiaError(
-            f"noise of shape {given.shape}: a covariance of shape ({n_features}, {n_features}) is needed."
+            f"noise of shape {table.shape}: expected a covariance of shape ({n_features}, {n_features})."
         )
-    values, vectors = np.linalg.eigh(given)
+    values, vectors = np.linalg.eigh(table)
     if values[0] < -1e-9 * abs(values[-1]):
         raise LatentiaError(f"noise has the eigenvalue {values[0]:.3g}: a covariance has none below 0.")
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from ...exceptions import LatentiaError
 from ...likelihood.sampling import WordSampler
-from ._draws import geometric_weights, separated_means
+from ._draws import draw_separated_means, geometric_weights
 
 _BLOCK_ROWS = 4096
 
@@ -79,7 +79,7 @@ class TopicModelTruth:
         return moment / moment.sum()
 
     def cooccurrence(self) -> np.ndarray:
-        """The exact Q = A^T R A, shape (n_words, n_words). For small vocabularies: this is a dense square array."""
+        """Return the exact Q = A^T R A, shape (n_words, n_words). For small vocabularies: this is a dense square array."""
         return self.topics.T @ self.second_moment() @ self.topics
 
     def sample_blocks(
@@ -286,14 +286,14 @@ def embedded_corpus(
     rng = np.random.default_rng([random_state, 1])
     deviations = np.exp(0.4 * rng.standard_normal(n_features))
     deviations /= np.sqrt((deviations**2).mean())
-    means = separated_means(n_topics, n_features, separation, rng) + 1.5 * np.abs(rng.standard_normal(n_features))
+    means = draw_separated_means(n_topics, n_features, separation, rng) + 1.5 * np.abs(rng.standard_normal(n_features))
     labels = corpus.proportions.argmax(axis=1)
     noise = np.random.default_rng([random_state, 2, n_documents]).standard_normal((n_documents, n_features))
     return PlantedEmbeddings(corpus.counts, means[labels] + deviations * noise, labels, corpus.topics, means)
 
 
 def _dirichlet(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A Dirichlet draw through logarithms: parameters far below one would underflow otherwise."""
+    """Draw from a Dirichlet distribution through logarithms: parameters far below one would underflow otherwise."""
     log_gamma = np.log(rng.standard_gamma(alpha + 1)) + np.log(rng.random(len(alpha))) / alpha
     weights = np.exp(log_gamma - log_gamma.max())
     return weights / weights.sum()

@@ -106,50 +106,50 @@ def contrastive_views(
     if linear_map not in ("uniform", "orthogonal"):
         raise LatentiaError(f"linear_map={linear_map!r}: use 'uniform' or 'orthogonal'.")
     if not 0 <= strength < np.inf:
-        raise LatentiaError(f"strength={strength}: a number of at least 0 is needed.")
+        raise LatentiaError(f"strength={strength}: expected a number of at least 0.")
     rng = np.random.default_rng(random_state)
     if linear_map == "orthogonal":
         matrix = np.linalg.qr(rng.standard_normal((d_v, n_features)))[0] * np.sqrt(d_v / 3)
     else:
         matrix = rng.uniform(-1, 1, (d_v, n_features))
-    own, y, truth, edges = _own(problem, n_rows, n_features, rng)
+    s1, y, truth, edges = _draw_s1(problem, n_rows, n_features, rng)
     kind = {"mixture": "mixture", "ising": "spins"}.get(problem, "uniform") if shared == "auto" else shared
-    s2 = strength * _shared(kind, n_rows, n_features, rng)
+    s2 = strength * _draw_s2(kind, n_rows, n_features, rng)
     if n_shared is not None:
         if not 1 <= n_shared <= n_features:
-            raise LatentiaError(f"n_shared={n_shared}: a whole number from 1 to {n_features} is needed.")
+            raise LatentiaError(f"n_shared={n_shared}: expected a whole number from 1 to {n_features}.")
         frame = np.linalg.qr(rng.standard_normal((n_features, n_shared)))[0]
         s2 = s2 @ frame @ frame.T
-    other = rng.uniform(-1, 1, (n_rows, d_v))
-    return PlantedViews(own + s2, s2 @ matrix.T + other, y, own, s2, other, matrix, truth, edges)
+    s3 = rng.uniform(-1, 1, (n_rows, d_v))
+    return PlantedViews(s1 + s2, s2 @ matrix.T + s3, y, s1, s2, s3, matrix, truth, edges)
 
 
-def _own(
+def _draw_s1(
     problem: str, n: int, d: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, np.ndarray | None]:
-    """Rows of s1, the target, the truth, and edges."""
+    """Draw rows of s1, the target, the truth, and edges."""
     if problem == "pca":
-        direction = _unit(d, rng)
+        direction = _draw_unit_vector(d, rng)
         return np.outer(rng.standard_normal(n), direction) + 0.3 * rng.standard_normal((n, d)), None, direction, None
     if problem == "mixture":
-        means = _means(d, rng)
+        means = _draw_means(d, rng)
         return means[rng.integers(d, size=n)] + 0.2 * rng.standard_normal((n, d)), None, means, None
     if problem == "ising":
         edges = grid_edges(d)
         couplings = rng.uniform(-1, 1, len(edges))
-        return _spins(n, d, edges, couplings, rng), None, couplings, edges
-    rows, beta = rng.uniform(-1, 1, (n, d)), _unit(d, rng)
+        return _draw_spins(n, d, edges, couplings, rng), None, couplings, edges
+    rows, beta = rng.uniform(-1, 1, (n, d)), _draw_unit_vector(d, rng)
     if problem == "regression":
         return rows, rows @ beta + rng.standard_normal(n), beta, None
     return rows, (rng.random(n) < 1 / (1 + np.exp(-rows @ beta))).astype(float), beta, None
 
 
-def _shared(kind: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows of s2."""
+def _draw_s2(kind: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows of s2."""
     if kind == "uniform":
-        return rng.uniform(-1, 1, (n, d)) + np.outer(rng.standard_normal(n), _unit(d, rng))
+        return rng.uniform(-1, 1, (n, d)) + np.outer(rng.standard_normal(n), _draw_unit_vector(d, rng))
     if kind == "mixture":
-        return _means(d, rng)[rng.integers(d, size=n)] + 0.2 * rng.standard_normal((n, d))
+        return _draw_means(d, rng)[rng.integers(d, size=n)] + 0.2 * rng.standard_normal((n, d))
     if kind == "spins":
         equal = np.sort(rng.permutation(d)[: d // 2])
         rows = rng.choice([-1.0, 1.0], (n, d))
@@ -163,18 +163,18 @@ def _shared(kind: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
     return draws[kind]() * np.sqrt(1 / 3)
 
 
-def _unit(d: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_unit_vector(d: int, rng: np.random.Generator) -> np.ndarray:
     direction = rng.standard_normal(d)
     return direction / np.linalg.norm(direction)
 
 
-def _means(d: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_means(d: int, rng: np.random.Generator) -> np.ndarray:
     means = rng.standard_normal((d, d))
     return means - means.mean(axis=0)
 
 
 def grid_edges(n_spins: int) -> np.ndarray:
-    """Pairs of neighbours on a periodic square grid of this many places, shape (2 n_spins, 2), each with the smaller first.
+    """Return pairs of neighbours on a periodic square grid of ``n_spins`` places, the smaller number first.
 
     Parameters
     ----------
@@ -187,18 +187,20 @@ def grid_edges(n_spins: int) -> np.ndarray:
     """
     side = int(np.sqrt(n_spins) + 0.5)
     if side**2 != n_spins or side < 3:
-        raise LatentiaError(f"{n_spins} spins make no periodic grid: the square of 3 or more is needed.")
+        raise LatentiaError(f"n_spins={n_spins}: expected the square of 3 or more, for a periodic grid.")
     place = np.arange(n_spins).reshape(side, side)
     pairs = [(place, np.roll(place, -1, axis)) for axis in (0, 1)]
     return np.array(
         sorted(
-            tuple(sorted((int(a), int(b)))) for one, other in pairs for a, b in zip(one.flat, other.flat, strict=True)
+            tuple(sorted((int(a), int(b))))
+            for places, neighbours in pairs
+            for a, b in zip(places.flat, neighbours.flat, strict=True)
         )
     )
 
 
-def _spins(n: int, d: int, edges: np.ndarray, couplings: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Spins with P(s) ~ exp(sum of J_ij s_i s_j): from the list of all states, or by sweeps of Gibbs sampling."""
+def _draw_spins(n: int, d: int, edges: np.ndarray, couplings: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw spins with P(s) ~ exp(sum of J_ij s_i s_j): from a list of all states, or by sweeps of Gibbs sampling."""
     strengths = np.zeros((d, d))
     strengths[edges[:, 0], edges[:, 1]] = strengths[edges[:, 1], edges[:, 0]] = couplings
     if d <= _ENUMERATED:
@@ -280,17 +282,17 @@ def rich_components(
     }
     if distribution not in draws:
         raise LatentiaError(f"distribution={distribution!r}: use {', '.join(map(repr, draws))}.")
-    sets = [tuple(sorted(int(i) for i in one)) for one in subsets]
-    views = [np.zeros((n_rows, d)) for _ in range(1 + max(max(one) for one in sets))]
+    sets = [tuple(sorted(int(i) for i in subset)) for subset in subsets]
+    views = [np.zeros((n_rows, d)) for _ in range(1 + max(max(subset) for subset in sets))]
     present = np.array([j not in absent for j in range(len(sets))])
     maps: dict[tuple[int, int], np.ndarray] = {}
     components = []
-    for j, one in enumerate(sets):
+    for j, subset in enumerate(sets):
         rows = draws[distribution]() if present[j] else np.zeros((n_rows, d))
         components.append(rows)
-        for i in one:
+        for i in subset:
             matrix = np.eye(d)
-            while i != one[0]:
+            while i != subset[0]:
                 matrix = rng.uniform(-1, 1, (d, d))
                 if np.linalg.cond(matrix) <= max_condition:
                     break
@@ -301,7 +303,7 @@ def rich_components(
 
 @dataclass(frozen=True)
 class PlantedContrast:
-    """Cases and controls, and along which directions cases vary more.
+    """Cases and controls, and the directions along which cases vary more.
 
     Attributes
     ----------
@@ -350,7 +352,7 @@ def cases_and_controls(
     """
     check_sizes(n_cases=n_cases, n_controls=n_controls, n_features=n_features, n_components=n_components)
     if n_features < max(4, n_components):
-        raise LatentiaError(f"n_features={n_features}: at least 4, and as many as components, are needed.")
+        raise LatentiaError(f"n_features={n_features}: expected at least 4, and as many as components.")
     rng = np.random.default_rng(random_state)
     factors = np.linalg.qr(rng.standard_normal((n_features, 4)))[0] * np.arange(6, 2, -1)
     directions = np.linalg.qr(rng.standard_normal((n_features, n_components)))[0].T

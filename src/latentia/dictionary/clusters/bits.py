@@ -1,4 +1,4 @@
-"""Graphs in packed bits: a row of 64-bit words for every node, so that common neighbours are counted 64 at a time."""
+"""Graphs in packed bits: a row of 64-bit words for every node, to count common neighbours 64 at a time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..._threads import for_chunks
+from ...system.threads import run_in_chunks
 
-_AT_ONCE = 1 << 21  # inner products that are held at a time
+_MAX_PRODUCTS = 1 << 21  # inner products at a time
 _ROWS = 256
 
 
@@ -27,10 +27,10 @@ class PackedGraph:
     words: np.ndarray
 
     @classmethod
-    def of(cls, adjacency: Any) -> PackedGraph:
+    def from_table(cls, adjacency: Any) -> PackedGraph:
         """Pack a square symmetric table of truth values, shape (p, p)."""
         table = np.asarray(adjacency, dtype=bool)
-        return cls(_without_loops(_packed(table)))
+        return cls(_remove_loops(_pack_bits(table)))
 
     @property
     def n_nodes(self) -> int:
@@ -39,20 +39,20 @@ class PackedGraph:
 
     @property
     def degrees(self) -> np.ndarray:
-        """Neighbours of every node, shape (p,)."""
+        """Number of neighbours of every node, shape (p,)."""
         return np.asarray(np.bitwise_count(self.words).sum(axis=1, dtype=np.int64))
 
     def neighbours(self, node: int) -> np.ndarray:
-        """Numbers of the neighbours of a node, ascending."""
+        """Return the numbers of the neighbours of a node, ascending."""
         return np.nonzero(np.unpackbits(self.words[node].view(np.uint8), bitorder="little"))[0]
 
     def common(self, *nodes: int) -> np.ndarray:
-        """Packed set of the common neighbours of some nodes, shape (ceil(p / 64),)."""
+        """Return the packed set of the common neighbours of some nodes, shape (ceil(p / 64),)."""
         return np.asarray(np.bitwise_and.reduce(self.words[list(nodes)], axis=0))
 
 
 def connection_graph(rows: np.ndarray, threshold: float, n_jobs: int | None = None) -> PackedGraph:
-    """Connect rows whose inner product exceeds a threshold in size (Definition 5.14, with the absolute value of section 5.2).
+    """Connect rows whose absolute inner product exceeds a threshold (Definition 5.14, with the absolute value of section 5.2).
 
     Products are computed in single precision, some rows at a time; the graph takes p^2 / 8 bytes.
 
@@ -67,15 +67,15 @@ def connection_graph(rows: np.ndarray, threshold: float, n_jobs: int | None = No
     p = len(single)
     words = np.zeros((p, -(-p // 64)), dtype=np.uint64)
 
-    def some(first: int, last: int) -> None:
-        words[first:last] = _packed(np.abs(single[first:last] @ single.T) > threshold)
+    def connect_rows(first: int, last: int) -> None:
+        words[first:last] = _pack_bits(np.abs(single[first:last] @ single.T) > threshold)
 
-    for_chunks(some, p, max(1, _AT_ONCE // max(p, 1)), n_jobs)
-    return PackedGraph(_without_loops(words))
+    run_in_chunks(connect_rows, p, max(1, _MAX_PRODUCTS // max(p, 1)), n_jobs)
+    return PackedGraph(_remove_loops(words))
 
 
-def _packed(table: np.ndarray) -> np.ndarray:
-    """Rows of truth values as 64-bit words, shape (n, ceil(p / 64))."""
+def _pack_bits(table: np.ndarray) -> np.ndarray:
+    """Pack rows of truth values into 64-bit words, shape (n, ceil(p / 64))."""
     n_bytes = 8 * -(-table.shape[1] // 64)
     packed = np.zeros((len(table), n_bytes), dtype=np.uint8)
     bits = np.packbits(table, axis=1, bitorder="little")
@@ -83,7 +83,7 @@ def _packed(table: np.ndarray) -> np.ndarray:
     return packed.view("<u8").astype(np.uint64, copy=False)
 
 
-def _without_loops(words: np.ndarray) -> np.ndarray:
+def _remove_loops(words: np.ndarray) -> np.ndarray:
     nodes = np.arange(len(words))
     words[nodes, nodes // 64] &= ~(np.uint64(1) << (nodes % 64).astype(np.uint64))
     return words
@@ -91,7 +91,7 @@ def _without_loops(words: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def popcount(word):
-    """Bits that are set."""
+    """Count the bits of a word that are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -100,7 +100,7 @@ def popcount(word):
 
 @njit(nogil=True, cache=True)
 def count_common(words, shared, counts):
-    """Of every node the neighbours that are in the packed set ``shared``, in place."""
+    """Count the neighbours of every node that are in the packed set ``shared``, in place."""
     for x in range(len(words)):
         total = np.uint64(0)
         for w in range(len(shared)):

@@ -1,8 +1,8 @@
 """Overlapping clusters of a hypergraph of triples: three nodes make a triple if some cluster holds all of them.
 
-Model. Unknown sets F(1), ..., F(m) of n nodes, and the triples of nodes of one set, possibly with some that are missing and
-some that are there by chance. Nodes that make triples with all three pairs of a triple are those of its set, and few others.
-Triples tell sets apart that overlap too much for pairs.
+Model. Unknown sets F(1), ..., F(m) of n nodes, and the triples of nodes of one set, with some missing and some there by chance.
+Nodes that make triples with all three pairs of a triple are those of its set, and few others. Triples separate sets that
+overlap too much for pairs.
 
 Source: R. Ge, thesis, Princeton 2013, Algorithms 6.3 (triples from rows of bits) and 6.6 (sets from triples).
 """
@@ -16,13 +16,13 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..._threads import for_chunks
 from ...exceptions import LatentiaError
+from ...system.threads import run_in_chunks
 from .bits import popcount
 
-_SHARE = 0.5  # of the pairs of a set, with which each of its nodes makes triples
-_LARGEST = 1.8  # times the expected size of a set
-_NEW = 0.5  # share of the triples of a set that no other set has
+_MIN_PAIR_SHARE = 0.5  # each node of a set makes triples with at least this share of its pairs
+_MAX_RELATIVE_SIZE = 1.8  # largest size of a set over the expected one
+_MIN_NEW_SHARE = 0.5  # least share of a set's triples that no earlier set has
 _CHUNK = 16
 
 
@@ -50,14 +50,14 @@ class TripleGraph:
     numbers: np.ndarray
 
     @classmethod
-    def of(cls, triples: Any, n_nodes: int) -> TripleGraph:
+    def index(cls, triples: Any, n_nodes: int) -> TripleGraph:
         """Index triples of nodes, shape (n_triples, 3), in any order."""
         rows = np.asarray(triples)
         if rows.ndim != 2 or rows.shape[1] != 3:
-            raise LatentiaError(f"triples has shape {rows.shape}: three nodes a row are needed.")
+            raise LatentiaError(f"triples has shape {rows.shape}; expected three nodes in each row.")
         rows = np.sort(rows.astype(np.int64), axis=1)
         if len(rows) and (rows.min() < 0 or rows.max() >= n_nodes or (rows[:, :-1] == rows[:, 1:]).any()):
-            raise LatentiaError(f"triples: three different nodes from 0 to {n_nodes - 1} are needed in each row.")
+            raise LatentiaError(f"triples: expected three different nodes from 0 to {n_nodes - 1} in each row.")
         rows = np.unique(rows, axis=0).reshape(-1, 3).astype(np.int32)
         number = np.tile(np.arange(len(rows)), 3)
         key = np.concatenate([rows[:, a].astype(np.int64) * n_nodes + rows[:, b] for a, b in ((0, 1), (0, 2), (1, 2))])
@@ -76,42 +76,44 @@ class TripleGraph:
         )
 
 
-def three_wise_graph(words: np.ndarray, least: float, n_jobs: int | None = None) -> TripleGraph:
-    """Nodes that are on together in at least ``least`` rows, three at a time (Algorithm 6.3, there rho N / 3 rows).
+def three_wise_graph(words: np.ndarray, min_rows: float, n_jobs: int | None = None) -> TripleGraph:
+    """Find triples of nodes that are on together in at least ``min_rows`` rows (Algorithm 6.3, there rho N / 3 rows).
 
-    Three nodes are looked at only where each two of them are on together as often.
+    Three nodes are compared only if each two of them are on together as often.
 
     Parameters
     ----------
     words : ndarray of uint64, shape (n_nodes, n_words)
         Rows of each node in packed bits.
-    least : float
+    min_rows : float
     n_jobs : int, optional
     """
-    n_nodes, needed = len(words), np.uint64(max(1, int(np.ceil(least))))
+    n_nodes, needed = len(words), np.uint64(max(1, int(np.ceil(min_rows))))
     together = np.zeros((n_nodes, n_nodes), dtype=bool)
-    for_chunks(lambda a, b: _pairs(words, needed, a, b, together), n_nodes, _CHUNK, n_jobs)
+    run_in_chunks(lambda a, b: _find_pairs(words, needed, a, b, together), n_nodes, _CHUNK, n_jobs)
     counts = np.zeros(n_nodes + 1, dtype=np.int64)
-    none = np.zeros((0, 3), dtype=np.int32)
-    for_chunks(lambda a, b: _triples(words, needed, together, a, b, counts, none), n_nodes, _CHUNK, n_jobs)
+    no_triples = np.zeros((0, 3), dtype=np.int32)
+    run_in_chunks(
+        lambda a, b: _find_triples(words, needed, together, a, b, counts, no_triples), n_nodes, _CHUNK, n_jobs
+    )
     starts = np.append(0, np.cumsum(counts[:-1]))
     triples = np.empty((starts[-1], 3), dtype=np.int32)
-    for_chunks(lambda a, b: _triples(words, needed, together, a, b, starts, triples), n_nodes, _CHUNK, n_jobs)
-    return TripleGraph.of(triples, n_nodes)
+    run_in_chunks(lambda a, b: _find_triples(words, needed, together, a, b, starts, triples), n_nodes, _CHUNK, n_jobs)
+    return TripleGraph.index(triples, n_nodes)
 
 
 def recover_graph_3wise(
     graph: TripleGraph, degree: float | None = None, *, min_size: int = 4, random_state: int = 0
 ) -> sparse.csr_array:
-    """Sets from triples: which nodes belong to which.
+    """Recover sets of nodes from triples.
 
     Parameters
     ----------
     graph : TripleGraph
     degree : float, optional
-        Expected size d' of a set: what a triple starts is not looked at where it is 1.8 times larger. Not needed.
+        Expected size d' of a set: sets that start 1.8 times larger are skipped. Optional.
     min_size : int
-        Nodes of a set: 3 takes each triple that is left for a set, 4 only what more than one triple supports.
+        Least nodes of a set: with 3 each remaining triple becomes a set, with 4 a set needs more than one triple.
     random_state : int
 
     Returns
@@ -123,16 +125,17 @@ def recover_graph_3wise(
     Differences from Algorithm 6.6:
 
     1. Constants are 1.8 and .5 where the thesis has 1.3 and .8, with which sets larger than 1.3 d' are never found.
-    2. A node stays if it makes triples with half of the pairs of what is left, not with a number of pairs that is the same for
-       all sets: the node that makes the fewest goes first. So sets may have any size, and two sets which share a triple come
-       apart. Then nodes that were missed are added by the same rule.
-    3. A set is taken if at least half of its triples are of no set found before, so that triples by chance add nothing.
+    2. A node stays if it makes triples with half of the pairs of the remaining nodes, not with a fixed number of pairs: the
+    node
+       with the fewest goes first. So sets may have any size, and two sets that share a triple are separated. Then missing nodes
+       are added by the same rule.
+    3. A set is accepted if at least half of its triples are not in earlier sets, so that triples by chance add no sets.
     """
     if min_size < 3:
         raise LatentiaError(f"min_size={min_size}: a set that has a triple has at least 3 nodes.")
     order = np.random.default_rng(random_state).permutation(len(graph.triples))
-    largest = np.inf if degree is None else _LARGEST * degree
-    nodes, starts = _recovered(
+    largest = np.inf if degree is None else _MAX_RELATIVE_SIZE * degree
+    nodes, starts = _recover_sets(
         graph.triples,
         graph.node_starts,
         graph.partners,
@@ -149,8 +152,8 @@ def recover_graph_3wise(
 
 
 @njit(nogil=True, cache=True)
-def _pairs(words, needed, start, stop, together):
-    """Which v > u are on together with u, for some u."""
+def _find_pairs(words, needed, start, stop, together):
+    """Mark the nodes v > u that are on together with u, for u from start to stop."""
     for u in range(start, stop):
         for v in range(u + 1, len(words)):
             total = np.uint64(0)
@@ -160,36 +163,36 @@ def _pairs(words, needed, start, stop, together):
 
 
 @njit(nogil=True, cache=True)
-def _triples(words, needed, together, start, stop, at, triples):
+def _find_triples(words, needed, together, start, stop, starts, triples):
     """Count the triples whose first node is u in ``at[u]``, or, given room for them, write them from ``at[u]`` on."""
-    both = np.empty(words.shape[1], np.uint64)
+    shared = np.empty(words.shape[1], np.uint64)
     for u in range(start, stop):
         partners = np.nonzero(together[u])[0]
-        found = 0
+        n_found = 0
         for i in range(len(partners)):
             v = partners[i]
             for w in range(words.shape[1]):
-                both[w] = words[u, w] & words[v, w]
+                shared[w] = words[u, w] & words[v, w]
             for j in range(i + 1, len(partners)):
                 s = partners[j]
                 if not together[v, s]:
                     continue
                 total = np.uint64(0)
                 for w in range(words.shape[1]):
-                    total += popcount(both[w] & words[s, w])
+                    total += popcount(shared[w] & words[s, w])
                 if total >= needed:
                     if len(triples):
-                        triples[at[u] + found, 0] = u
-                        triples[at[u] + found, 1] = v
-                        triples[at[u] + found, 2] = s
-                    found += 1
+                        triples[starts[u] + n_found, 0] = u
+                        triples[starts[u] + n_found, 1] = v
+                        triples[starts[u] + n_found, 2] = s
+                    n_found += 1
         if not len(triples):
-            at[u] = found
+            starts[u] = n_found
 
 
 @njit(nogil=True, cache=True)
-def _pair(u, v, node_starts, partners):
-    """Number of the pair, -1 if it makes no triple."""
+def _find_pair(u, v, node_starts, partners):
+    """Return the number of the pair, -1 if it makes no triple."""
     if u > v:
         u, v = v, u
     low, high = node_starts[u], node_starts[u + 1]
@@ -203,23 +206,23 @@ def _pair(u, v, node_starts, partners):
 
 
 @njit(nogil=True, cache=True)
-def _started(triple, node_starts, partners, pair_starts, thirds, counts, members):
-    """The triple, and nodes that make triples with all of its pairs, into ``members``; how many they are."""
+def _start_set(triple, node_starts, partners, pair_starts, thirds, counts, members):
+    """Write the triple, and nodes that make triples with all of its pairs, into ``members``; return their number."""
     size = 0
     for i in range(3):
         members[size] = triple[i]
         size += 1
     for i in range(3):
-        p = _pair(triple[i], triple[(i + 1) % 3], node_starts, partners)
+        p = _find_pair(triple[i], triple[(i + 1) % 3], node_starts, partners)
         for e in range(pair_starts[p], pair_starts[p + 1]):
             counts[thirds[e]] += 1
-    p = _pair(triple[0], triple[1], node_starts, partners)
+    p = _find_pair(triple[0], triple[1], node_starts, partners)
     for e in range(pair_starts[p], pair_starts[p + 1]):
         if counts[thirds[e]] == 3:
             members[size] = thirds[e]
             size += 1
     for i in range(3):
-        p = _pair(triple[i], triple[(i + 1) % 3], node_starts, partners)
+        p = _find_pair(triple[i], triple[(i + 1) % 3], node_starts, partners)
         for e in range(pair_starts[p], pair_starts[p + 1]):
             counts[thirds[e]] = 0
     return size
@@ -228,15 +231,15 @@ def _started(triple, node_starts, partners, pair_starts, thirds, counts, members
 @njit(nogil=True, cache=True)
 def _add(u, v, sign, node_starts, partners, pair_starts, thirds, counts):
     """Add ``sign`` to the count of every node that makes a triple with u and v."""
-    p = _pair(u, v, node_starts, partners)
+    p = _find_pair(u, v, node_starts, partners)
     if p >= 0:
         for e in range(pair_starts[p], pair_starts[p + 1]):
             counts[thirds[e]] += sign
 
 
 @njit(nogil=True, cache=True)
-def _peeled(members, size, node_starts, partners, pair_starts, thirds, counts):
-    """Take away the node of the fewest pairs until all have a share of them; ``counts`` has the pairs of every node then."""
+def _peel_set(members, size, node_starts, partners, pair_starts, thirds, counts):
+    """Remove the node with the fewest pairs until all have enough; ``counts`` then has the pairs of every node."""
     for i in range(size):
         for j in range(i):
             _add(members[i], members[j], np.int64(1), node_starts, partners, pair_starts, thirds, counts)
@@ -245,18 +248,18 @@ def _peeled(members, size, node_starts, partners, pair_starts, thirds, counts):
         for i in range(size):
             if counts[members[i]] < counts[members[worst]]:
                 worst = i
-        if counts[members[worst]] >= _SHARE * (size - 1) * (size - 2) / 2:
+        if counts[members[worst]] >= _MIN_PAIR_SHARE * (size - 1) * (size - 2) / 2:
             break
-        gone = members[worst]
+        removed = members[worst]
         size -= 1
         members[worst] = members[size]
         for i in range(size):
-            _add(gone, members[i], np.int64(-1), node_starts, partners, pair_starts, thirds, counts)
+            _add(removed, members[i], np.int64(-1), node_starts, partners, pair_starts, thirds, counts)
     return size
 
 
 @njit(nogil=True, cache=True)
-def _recovered(triples, node_starts, partners, pair_starts, thirds, numbers, order, largest, min_size):
+def _recover_sets(triples, node_starts, partners, pair_starts, thirds, numbers, order, largest, min_size):
     n_nodes = len(node_starts) - 1
     marked = np.zeros(len(triples), np.bool_)
     counts = np.zeros(n_nodes, np.int64)
@@ -268,16 +271,16 @@ def _recovered(triples, node_starts, partners, pair_starts, thirds, numbers, ord
         if marked[t]:
             continue
         marked[t] = True
-        size = _started(triples[t], node_starts, partners, pair_starts, thirds, counts, members)
+        size = _start_set(triples[t], node_starts, partners, pair_starts, thirds, counts, members)
         if size < min_size or size >= largest:
             continue
-        size = _peeled(members, size, node_starts, partners, pair_starts, thirds, counts)
+        size = _peel_set(members, size, node_starts, partners, pair_starts, thirds, counts)
         if size >= min_size:
             first = size
             for i in range(first):
                 inside[members[i]] = True
             for v in range(n_nodes):
-                if not inside[v] and counts[v] >= _SHARE * first * (first - 1) / 2:
+                if not inside[v] and counts[v] >= _MIN_PAIR_SHARE * first * (first - 1) / 2:
                     members[size] = v
                     inside[v] = True
                     size += 1
@@ -285,7 +288,7 @@ def _recovered(triples, node_starts, partners, pair_starts, thirds, numbers, ord
                 inside[members[i]] = False
             for v in range(n_nodes):
                 counts[v] = 0
-            size = _peeled(members, size, node_starts, partners, pair_starts, thirds, counts)
+            size = _peel_set(members, size, node_starts, partners, pair_starts, thirds, counts)
         for v in range(n_nodes):
             counts[v] = 0
         if size < min_size:
@@ -296,7 +299,7 @@ def _recovered(triples, node_starts, partners, pair_starts, thirds, numbers, ord
         for mark in (False, True):
             for i in range(size):
                 for j in range(i):
-                    p = _pair(members[i], members[j], node_starts, partners)
+                    p = _find_pair(members[i], members[j], node_starts, partners)
                     if p < 0:
                         continue
                     for e in range(pair_starts[p], pair_starts[p + 1]):
@@ -308,14 +311,14 @@ def _recovered(triples, node_starts, partners, pair_starts, thirds, numbers, ord
                                 new += not marked[numbers[e]]
         for i in range(size):
             inside[members[i]] = False
-        if new < _NEW * total - 3:  # the triple that started it was marked, three times
+        if new < _MIN_NEW_SHARE * total - 3:  # the starting triple was marked before, and counted three times
             continue
         end = starts[-1]
         if len(nodes) < end + size:
-            more = np.empty(2 * (end + size), np.int64)
+            larger = np.empty(2 * (end + size), np.int64)
             for i in range(end):
-                more[i] = nodes[i]
-            nodes = more
+                larger[i] = nodes[i]
+            nodes = larger
         for i in range(size):
             nodes[end + i] = members[i]
         starts.append(end + size)

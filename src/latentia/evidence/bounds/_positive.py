@@ -1,4 +1,4 @@
-"""What bounds need to be finite."""
+"""Validation of the arguments of bounds."""
 
 from __future__ import annotations
 

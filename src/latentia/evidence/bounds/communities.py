@@ -1,4 +1,4 @@
-"""Errors of mixed memberships, and the density of edges that they need: Ge, thesis 2013, chapter 8."""
+"""Edge densities that mixed memberships need: Ge, thesis 2013, chapter 8."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._positive import check_positive
 
 
 def community_strength(n_nodes: int, n_components: int, constant: float = 1.0) -> float:
-    """(p - q) / sqrt(p) that recovery needs: k / sqrt(n) (Theorem 8.4), p and q being edge probabilities inside and across.
+    """Return the smallest (p - q) / sqrt(p) for recovery: k / sqrt(n) (Theorem 8.4), with edge probabilities p and q.
 
     Parameters
     ----------
@@ -28,37 +28,8 @@ def community_strength(n_nodes: int, n_components: int, constant: float = 1.0) -
     return constant * n_components / math.sqrt(n_nodes)
 
 
-def community_errors(
-    n_nodes: int, n_components: int, inside: float, across: float, constant: float = 1.0
-) -> tuple[float, float]:
-    """Errors of memberships and of connectivity that Theorem 8.4 promises.
-
-    The largest l1 error of a community's memberships over all nodes, sqrt(n p) / (p - q), and that of an entry of P,
-    k sqrt(p) / sqrt(n).
-
-    Parameters
-    ----------
-    n_nodes, n_components : int
-        n and k.
-    inside, across : float
-        p and q, probabilities of edges, p > q.
-    constant : float, default=1.0
-        Constant of the theorem, which it leaves open.
-
-    Returns
-    -------
-    (float, float)
-        Both numbers, in the order of the summary.
-    """
-    check_positive(n_nodes=n_nodes, n_components=n_components, inside=inside)
-    if not 0 <= across < inside:
-        raise LatentiaError(f"across={across}: a number of at least 0 and below inside={inside} is needed.")
-    memberships = math.sqrt(n_nodes * inside) / (inside - across)
-    return constant * memberships, constant * n_components * math.sqrt(inside / n_nodes)
-
-
 def support_threshold(n_nodes: int, n_components: int, inside: float, across: float, constant: float = 1.0) -> float:
-    """xi from which on Algorithm 8.3 finds every membership, and none below half of it (Theorem 8.6).
+    """Return xi: Algorithm 8.3 finds every membership above xi, and none below xi / 2 (Theorem 8.6).
 
     sqrt(p) k / ((p - q) sqrt(n)).
 
@@ -81,5 +52,5 @@ def support_threshold(n_nodes: int, n_components: int, inside: float, across: fl
     """
     check_positive(n_nodes=n_nodes, n_components=n_components, inside=inside)
     if not 0 <= across < inside:
-        raise LatentiaError(f"across={across}: a number of at least 0 and below inside={inside} is needed.")
+        raise LatentiaError(f"across={across}: expected a number of at least 0 and below inside={inside}.")
     return constant * math.sqrt(inside) * n_components / ((inside - across) * math.sqrt(n_nodes))

@@ -1,7 +1,7 @@
-"""What no test can tell from the data at hand, whatever the method.
+"""Limits of detection, whatever the method.
 
 Two states: Huang, Kakade, Kong, Valiant, Recovering structured probability matrices, 2018, appendix B. Blocks: the threshold of
-Kesten and Stigum. Pairs: the edge of their noise.
+Kesten and Stigum.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._positive import check_positive
 def two_state_detection(
     n_steps: int | Sequence[int] | np.ndarray, n_symbols: int, switch: float = 0.25, contrast: float = 1.0
 ) -> float:
-    """Upper bound of the chance that any test distinguishes chains of two states from independent draws (Lemmas B.5 and B.6).
+    """Bound the chance that any test distinguishes chains of two states from independent draws (Lemmas B.5 and B.6).
 
     Chains are as in Theorem 1.5: half of the symbols, drawn at random, have probability (1 + delta) / M in one state and
     (1 - delta) / M in the other, the rest the other way round, and the states switch with probability t. With
@@ -33,9 +33,9 @@ def two_state_detection(
     Parameters
     ----------
     n_steps : int or sequence of int
-        N; of several sequences, of which each starts anew, the length of each.
+        N; or the length of each of several independent sequences.
     n_symbols : int
-        M; of an odd number one less is taken.
+        M; an odd number is reduced by one.
     switch : float, default=0.25
         t, between 0 and 1.
     contrast : float, default=1.0
@@ -44,7 +44,7 @@ def two_state_detection(
     Returns
     -------
     float
-        Between 1/2, a coin, and 1, where the bound says nothing.
+        Between 1/2 (a coin) and 1 (no bound).
 
     Examples
     --------
@@ -56,8 +56,8 @@ def two_state_detection(
     check_positive(n_symbols=n_symbols, contrast=contrast)
     if lengths.min(initial=0) < 0 or not 0 <= switch <= 1 or contrast > 1:
         raise LatentiaError(
-            f"n_steps={n_steps}, switch={switch}, contrast={contrast}: numbers of at least 0, between 0 and 1, and at most 1 "
-            "are needed."
+            f"n_steps={n_steps}, switch={switch}, contrast={contrast}: expected n_steps of at least 0, switch between 0 and "
+            "1, and contrast of at most 1."
         )
     half = max(int(n_symbols) // 2, 1)
     a = np.arange(half + 1)
@@ -76,10 +76,10 @@ def two_state_detection(
 
 
 def kesten_stigum(n_nodes: int, n_components: int, inside: float, across: float) -> float:
-    """Signal of equal blocks over the threshold of Kesten and Stigum: n (p - q)^2 / (K (p + (K - 1) q)).
+    """Return the signal of equal blocks over the threshold of Kesten and Stigum: n (p - q)^2 / (K (p + (K - 1) q)).
 
-    Below 1 no test tells two blocks from none as n grows (Mossel, Neeman, Sly 2015), and no efficient one is known for more of
-    them.
+    Below 1 no test tells two blocks from none as n grows (Mossel, Neeman, Sly 2015), and for more blocks no efficient test is
+    known.
 
     Parameters
     ----------
@@ -94,50 +94,5 @@ def kesten_stigum(n_nodes: int, n_components: int, inside: float, across: float)
     """
     check_positive(n_nodes=n_nodes, n_components=n_components)
     if not (0 <= across <= 1 and 0 <= inside <= 1 and inside + across > 0):
-        raise LatentiaError(f"inside={inside}, across={across}: two probabilities are needed, not both zero.")
+        raise LatentiaError(f"inside={inside}, across={across}: expected two probabilities, not both zero.")
     return n_nodes * (inside - across) ** 2 / (n_components * (inside + (n_components - 1) * across))
-
-
-def least_pair_eigenvalue(n_pairs: float, n_symbols: int) -> float:
-    """Least eigenvalue that pairs of symbols can show: (M / 2 N)^(1/2), half of the edge of their noise.
-
-    Of the scaled probabilities (p_ij - p_i p_j) / (p_i p_j)^(1/2), whose pairs count in both orders. Noise alone has
-    eigenvalues up to the edge (2 M / N)^(1/2), and a weaker one does not leave it.
-
-    Parameters
-    ----------
-    n_pairs : float
-        N.
-    n_symbols : int
-        M, equally frequent.
-
-    Returns
-    -------
-    float
-    """
-    check_positive(n_pairs=n_pairs, n_symbols=n_symbols)
-    return math.sqrt(n_symbols / (2 * n_pairs))
-
-
-def probability_matrix_pairs(
-    n_symbols: int, rank: int, least_weight: float, accuracy: float = 0.1, failure: float = 1 / 3, constant: float = 1.0
-) -> float:
-    """Pairs from which on B = P W P^T is known to l1 error epsilon: M R^2 log(1 / delta) / (w_min^2 epsilon^5) (Theorem 1.1).
-
-    Parameters
-    ----------
-    n_symbols, rank : int
-        M and R.
-    least_weight : float
-        w_min, the least row sum of W.
-    accuracy, failure : float
-        epsilon and delta.
-    constant : float, default=1.0
-        Constant of the theorem, which it leaves open.
-
-    Returns
-    -------
-    float
-    """
-    check_positive(n_symbols=n_symbols, rank=rank, least_weight=least_weight, accuracy=accuracy, failure=failure)
-    return constant * n_symbols * rank**2 * math.log(1 / failure) / (least_weight**2 * accuracy**5)

@@ -6,11 +6,11 @@ import math
 
 from ._positive import check_positive
 
-_LARGEST_TAU = 1e100  # whose powers are in range
+_LARGEST_TAU = 1e100  # its powers are in range
 
 
 def noisy_or_rows(least_absence: float, n_findings: int, accuracy: float = 0.1) -> float:
-    """Rows at which every PMI is within ``accuracy``: log n / (delta^2 min P_S) (Lemmas E.1 and E.2 of the noisy-or paper).
+    """Return the rows at which every PMI is within ``accuracy``: log n / (delta^2 min P_S) (Lemmas E.1 and E.2).
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def noisy_or_rows(least_absence: float, n_findings: int, accuracy: float = 0.1) 
 
 
 def noisy_or_causes(n_findings: int) -> int:
-    """Causes that pairs of findings can tell apart: with more, their factor has more numbers than there are pairs (Ledermann).
+    """Return how many causes pairs of findings can identify: more have more parameters than there are pairs (Ledermann).
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def noisy_or_causes(n_findings: int) -> int:
 
 
 def noisy_or_error(n_causes: int, density: float, prior: float, tau: float) -> float:
-    """eta = sqrt(m p) rho tau^1.5, the relative l2 error of a column of weights up to a constant and logarithms (Theorem 3.3).
+    """Return eta = sqrt(m p) rho tau^1.5, the relative l2 error of a column of weights up to logarithms (Theorem 3.3).
 
     Parameters
     ----------
     n_causes : m
     density : float
-        p, the share of weights that are not zero.
+        p, the share of nonzero weights.
     prior : float
         rho.
     tau : float

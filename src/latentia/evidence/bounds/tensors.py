@@ -1,4 +1,4 @@
-"""Noise that the tensor power method stands: Ge, thesis 2013, chapter 7."""
+"""Noise that the tensor power method tolerates: Ge, thesis 2013, chapter 7."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ._positive import check_positive
 
 
 def tensor_noise_limit(smallest_weight: float, n_components: int, constant: float = 1.0) -> float:
-    """Operator norm of the noise up to which the tensor power method is proven: C lambda_min / K (Theorem 7.9).
+    """Return the largest noise (operator norm) for which the tensor power method is proven: C lambda_min / K (Theorem 7.9).
 
     Parameters
     ----------
     smallest_weight : float
-        Least weight of a component of the tensor.
+        Smallest weight of a component of the tensor.
     n_components : int
         K, the number of components.
     constant : float, default=1.0
@@ -24,37 +24,19 @@ def tensor_noise_limit(smallest_weight: float, n_components: int, constant: floa
     return constant * smallest_weight / n_components
 
 
-def tensor_vector_error(noise: float, weight: float) -> float:
-    """l2 error of a component's vector, 8 eps / lambda_k, where the noise eps is within `tensor_noise_limit` (Theorem 7.9).
-
-    Parameters
-    ----------
-    noise : float
-        Size of the noise.
-    weight : float
-        Weight of the component.
-
-    Returns
-    -------
-    float
-    """
-    check_positive(weight=weight)
-    return 8 * noise / weight
-
-
 def tensor_samples(
     n_samples: int, noise: float, smallest_weight: float, n_components: int, constant: float = 1.0
 ) -> float:
-    """Rows at which noise that falls as one over the root of their number would meet `tensor_noise_limit`.
+    """Return the rows at which the noise would meet `tensor_noise_limit`, if it falls with their square root.
 
     Parameters
     ----------
     n_samples : int
-        Number of rows that the noise was measured on.
+        Number of rows on which the noise was measured.
     noise : float
         Size of the noise.
     smallest_weight : float
-        Least weight of a component of the tensor.
+        Smallest weight of a component of the tensor.
     n_components : int
         K, the number of components.
     constant : float, default=1.0

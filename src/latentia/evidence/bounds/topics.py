@@ -1,4 +1,4 @@
-"""Documents for topics with anchor words, and the noise that anchors stand: Ge, thesis 2013, chapters 3 and 4."""
+"""Documents for topics with anchor words, and the noise that anchors tolerate: Ge, thesis 2013, chapters 3 and 4."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def topic_documents(
     covariance: bool = False,
     constant: float = 1.0,
 ) -> float:
-    """Documents for entry-wise error eps of the topic matrix (Theorem 3.4).
+    """Return the documents for entry-wise error eps of the topic matrix (Theorem 3.4).
 
     max{log n a^4 r^6 / (eps^2 p^6 gamma^2 N), log r a^2 r^4 / gamma^2}, and with ``covariance`` also
     log r r^2 / eps^2 for the topic-topic matrix R.
@@ -38,7 +38,7 @@ def topic_documents(
     imbalance : float
         a: ratio of the largest to the smallest expected topic proportion.
     covariance : bool, default=False
-        Whether the covariance of topics is to be found as well.
+        Whether to recover the covariance of topics as well.
     constant : float, default=1.0
         Constant of the theorem, which it leaves open.
 
@@ -65,7 +65,7 @@ def dirichlet_topic_documents(
     imbalance: float = 1.0,
     constant: float = 1.0,
 ) -> float:
-    """Documents for error eps of topics and Dirichlet parameters under LDA (Theorem 3.17).
+    """Return the documents for error eps of topics and Dirichlet parameters under LDA (Theorem 3.17).
 
     max{log n a^6 r^8 (alpha0 + 1)^4 / (eps^2 p^6 N), log r a^2 r^4 (alpha0 + 1)^2 / eps^2}, with alpha0 the sum of the
     Dirichlet parameters and the rest as in `topic_documents`.
@@ -73,7 +73,7 @@ def dirichlet_topic_documents(
     Parameters
     ----------
     eps : float
-        Error that is asked for.
+        Target error.
     n_topics : int
         K.
     n_words : int
@@ -81,7 +81,7 @@ def dirichlet_topic_documents(
     length : float
         Words of a document.
     separability : float
-        p: least probability of an anchor word in its topic.
+        p: smallest probability of an anchor word in its topic.
     alpha0 : float
         Sum of the Dirichlet parameters.
     imbalance : float, default=1.0
@@ -101,15 +101,15 @@ def dirichlet_topic_documents(
 
 
 def anchor_noise_limit(robustness: float, n_topics: int) -> float:
-    """Largest l2 noise of a row for which the greedy anchors are proven: 20 K eps / gamma^2 < gamma (Theorem 4.3).
+    """Return the largest l2 noise of a row for which greedy anchors are proven: 20 K eps / gamma^2 < gamma (Theorem 4.3).
 
-    ``robustness`` is gamma, the least distance of a vertex to the span of the others: the proofs need the span, where
+    ``robustness`` is gamma, the smallest distance of a vertex to the span of the others: the proofs need the span, although
     Definition 4.1 says the convex hull.
 
     Parameters
     ----------
     robustness : float
-        Least distance of a vertex to the span (or the hull) of the others.
+        Smallest distance of a vertex to the span (or the hull) of the others.
     n_topics : int
         K.
 
@@ -120,64 +120,8 @@ def anchor_noise_limit(robustness: float, n_topics: int) -> float:
     return robustness**3 / (20 * n_topics)
 
 
-def anchor_cover(noise: float, robustness: float, constant: float = 1.0) -> float:
-    """Weight that an anchor may have on other topics, O(eps / gamma) (Theorem 4.3), when eps is below the limit.
-
-    Parameters
-    ----------
-    noise : float
-        Size of the noise.
-    robustness : float
-        Least distance of a vertex to the span (or the hull) of the others.
-    constant : float, default=1.0
-        Constant of the theorem, which it leaves open.
-
-    Returns
-    -------
-    float
-    """
-    check_positive(robustness=robustness)
-    return constant * noise / robustness
-
-
-def almost_anchor_noise_limit(robustness: float) -> float:
-    """Largest l1 noise of a row for which almost anchors are proven: gamma / 100 (Theorem 3.20).
-
-    Parameters
-    ----------
-    robustness : float
-        Least distance of a vertex to the span (or the hull) of the others.
-
-    Returns
-    -------
-    float
-    """
-    return robustness / 100
-
-
-def almost_anchor_cover(noise: float, robustness: float) -> float:
-    """Weight that an almost anchor may have on other topics: 10 eps / gamma, if eps < gamma / 100 (Theorem 3.20).
-
-    Robust loners are rows of l1 distance *more* than 2 eps to the convex hull of the rows outside their neighbourhood
-    (Definition 3.23 has "at most").
-
-    Parameters
-    ----------
-    noise : float
-        eps, the l1 noise of a row.
-    robustness : float
-        gamma: no row of W is closer to the convex hull of the others, in l1.
-
-    Returns
-    -------
-    float
-    """
-    check_positive(robustness=robustness)
-    return 10 * noise / robustness
-
-
 def l1_condition_number(matrix: np.ndarray) -> float:
-    """min over |x|_1 = 1 of |x^T B|_1 for a square matrix B whose rows are scaled to sum one (Definition 3.5).
+    """Return the minimum of |x^T B|_1 over |x|_1 = 1 for a square matrix B with rows scaled to sum one (Definition 3.5).
 
     With y = x^T B, |x|_1 <= |y|_1 max_j |e_j^T B^-1|_1, and y = e_j attains it: the number is the inverse of the
     largest l1 norm of a row of B^-1, and 0 for a singular matrix.
@@ -196,22 +140,3 @@ def l1_condition_number(matrix: np.ndarray) -> float:
         return 1.0 / float(np.abs(np.linalg.inv(rows)).sum(axis=1).max())
     except np.linalg.LinAlgError:
         return 0.0
-
-
-def runoff_threshold(eps: float, n_topics: int, imbalance: float = 1.0) -> float:
-    """Probability below which a word may join the runoff word at the cost of eps per entry: eps / (4 a r) (Lemma 3.16).
-
-    Parameters
-    ----------
-    eps : float
-        Error of an entry that is accepted.
-    n_topics : int
-        K.
-    imbalance : float, default=1.0
-        Ratio of the largest to the smallest share.
-
-    Returns
-    -------
-    float
-    """
-    return eps / (4 * imbalance * n_topics)

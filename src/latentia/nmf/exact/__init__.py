@@ -16,7 +16,7 @@ have, and reaches at most rank + 2.
 
 from ._boolean_rank import BooleanRank, boolean_rank_bound
 from ._fooling_set import FoolingSet, fooling_set_bound
-from ._polygons import NestedPolygons, PolygonProof
+from ._polygons import PolygonPair, PolygonProof
 from ._rectangle_cover import RectangleCover, rectangle_cover_bound
 from ._restricted_cover import RestrictedCover, restricted_cover_bound
 from ._results import Approximation, Factorization, Impossible, RankBounds, RankMinor, Undecided
@@ -28,7 +28,7 @@ __all__ = [
     "Factorization",
     "FoolingSet",
     "Impossible",
-    "NestedPolygons",
+    "PolygonPair",
     "PolygonProof",
     "RankBounds",
     "RankMinor",

@@ -29,7 +29,7 @@ from ._rectangles import (
     only_maximal,
     positive_masks,
     shared_cells,
-    transposed,
+    transpose_masks,
 )
 
 
@@ -67,7 +67,7 @@ class BooleanRank:
         )
 
     def verify(self, M: Any) -> bool:
-        """Whether the recorded steps leave no cover by ``bound - 1`` rectangles.
+        """Return True if the recorded steps leave no cover by ``bound - 1`` rectangles.
 
         Rectangles are listed anew, by intersections of columns.
         """
@@ -76,15 +76,15 @@ class BooleanRank:
             return False
         masks = positive_masks(M, self.rows, self.columns)
         support = Support(self.rows, self.columns, masks)
-        by_column = transposed(masks, len(self.columns))
+        by_column = transpose_masks(masks, len(self.columns))
         listed = (maximal_rectangles(by_column) or []) if any(self.steps.values()) else []  # weights need none
-        rectangles = [support.cells_of((own, other)) for other, own in listed]
-        proof = _Proof(self.steps, rectangles, *_whole_weights(self.cover, support))
+        rectangles = [support.cells_of((rows, columns)) for columns, rows in listed]
+        proof = _Proof(self.steps, rectangles, *_scale_weights(self.cover, support))
         return self.bound < 1 or (self.cover.verify(M) and proof.refutes(support.all_cells, self.bound - 1))
 
 
 def boolean_rank_bound(M: Any, seconds: float = 10.0) -> BooleanRank:
-    """Least number of rectangles that cover the support of M, with a proof that fewer do not.
+    """Bound the number of rectangles that cover the support of M, with a proof that fewer do not.
 
     The size of the cover is found by integer programming. That fewer rectangles do not do is then shown by trying the
     rectangles of one uncovered cell after the other, until what is left is too heavy for the rectangles that may still be
@@ -110,33 +110,33 @@ def boolean_rank_bound(M: Any, seconds: float = 10.0) -> BooleanRank:
     """
     M = as_rational(M)
     deadline = Deadline(seconds)
-    support = Support.of(M)
+    support = Support.from_matrix(M)
     cover = rectangle_cover_bound(M, seconds / 2)
-    found = BooleanRank(cover.bound, not support.rows, support.rows, support.columns, cover, {support.all_cells: ()})
+    best = BooleanRank(cover.bound, not support.rows, support.rows, support.columns, cover, {support.all_cells: ()})
     listed = maximal_rectangles(support.masks, deadline)
     if listed is None or not are_few(listed) or not support.rows:
-        return found
+        return best
     rectangles = [support.cells_of(rectangle) for rectangle in listed]
-    most = _least_cover(support, rectangles, deadline)
+    cover_size = _least_cover(support, rectangles, deadline)
     search = _Refutation(support, rectangles, cover, deadline)
-    while found.bound < most and search.refute(support.all_cells, found.bound):
-        found = replace(found, bound=found.bound + 1, steps=dict(search.steps))
-    proof = _Proof(found.steps, rectangles, *_whole_weights(cover, support))
-    proof.refutes(support.all_cells, found.bound - 1)
-    return replace(found, exact=found.bound == most, steps={left: found.steps[left] for left in proof.seen})
+    while best.bound < cover_size and search.refute(support.all_cells, best.bound):
+        best = replace(best, bound=best.bound + 1, steps=dict(search.steps))
+    proof = _Proof(best.steps, rectangles, *_scale_weights(cover, support))
+    proof.refutes(support.all_cells, best.bound - 1)
+    return replace(best, exact=best.bound == cover_size, steps={cells: best.steps[cells] for cells in proof.confirmed})
 
 
 def _least_cover(support: Support, rectangles: Sequence[int], deadline: Deadline) -> int:
-    """Size of the smallest cover that integer programming finds in half of the time."""
+    """Return the size of the smallest cover that integer programming finds in half of the time."""
     cells = support.cells
     inside = incidence(rectangles, cells)
-    limit = {"time_limit": max(0.1, deadline.left / 2)}
-    ones = np.ones(len(rectangles))
+    limit = {"time_limit": max(0.1, deadline.remaining / 2)}
+    costs = np.ones(len(rectangles))
     constraint = LinearConstraint(sparse.csr_array(inside.T), lb=1)
-    solved = milp(ones, constraints=constraint, integrality=ones, bounds=Bounds(0, 1), options=limit)
+    solved = milp(costs, constraints=constraint, integrality=costs, bounds=Bounds(0, 1), options=limit)
     if solved.x is None:
         return len(support.rows)
-    chosen = [rectangle for rectangle, taken in zip(rectangles, solved.x, strict=True) if taken > 0.5]
+    chosen = [rectangle for rectangle, value in zip(rectangles, solved.x, strict=True) if value > 0.5]
     covered = 0
     for rectangle in chosen:
         covered |= rectangle
@@ -154,44 +154,46 @@ class _Refutation:
 
     def __init__(self, support: Support, rectangles: Sequence[int], cover: RectangleCover, deadline: Deadline) -> None:
         self.steps: dict[int, tuple[int, ...]] = {}
-        self._refuted: dict[int, int] = {}  # the most rectangles that each set of cells is known not to be covered by
+        self._refuted: dict[int, int] = {}  # for each set of cells, the largest number of rectangles proved too few
         self._deadline, self._shared = deadline, shared_cells(support)
-        self._weights, self._one = _whole_weights(cover, support)
+        self._weights, self._scale = _scale_weights(cover, support)
         self._holding: dict[int, list[int]] = {cell: [] for cell in self._shared}
         for rectangle in rectangles:
             for cell in bits(rectangle):
                 self._holding[cell].append(rectangle)
 
-    def refute(self, left: int, budget: int) -> bool:
-        """Whether ``budget`` rectangles are shown not to cover the cells ``left``."""
-        if self._refuted.get(left, -1) >= budget:
+    def refute(self, cells: int, budget: int) -> bool:
+        """Return True if it is shown that ``budget`` rectangles do not cover ``cells``."""
+        if self._refuted.get(cells, -1) >= budget:
             return True
-        if self._deadline.passed or not left:
+        if self._deadline.has_passed or not cells:
             return False
-        step = self._step(left, budget)
+        step = self._step(cells, budget)
         if step is not None:
-            self.steps[left], self._refuted[left] = step, budget
+            self.steps[cells], self._refuted[cells] = step, budget
         return step is not None
 
-    def _step(self, left: int, budget: int) -> tuple[int, ...] | None:
-        if _weight(left, self._weights) > budget * self._one:
+    def _step(self, cells: int, budget: int) -> tuple[int, ...] | None:
+        if _weight(cells, self._weights) > budget * self._scale:
             return ()
-        apart = self._apart(left)
-        if len(apart) > budget:
-            return apart[: budget + 1]
+        independent_cells = self._choose_independent_cells(cells)
+        if len(independent_cells) > budget:
+            return independent_cells[: budget + 1]
         if not budget:
             return None
-        # The cell with the fewest rectangles, of those that hold most promise.
-        likely = sorted(apart, key=lambda cell: (len(self._holding[cell]), cell))[:4]
-        _, cell, rests = min((len(rests), cell, rests) for cell in likely for rests in [self._rests(left, cell)])
+        # Branch on the cell with the fewest uncovered sets, among the most promising cells.
+        likely = sorted(independent_cells, key=lambda cell: (len(self._holding[cell]), cell))[:4]
+        _, cell, rests = min(
+            (len(rests), cell, rests) for cell in likely for rests in [self._list_uncovered(cells, cell)]
+        )
         return (cell,) if all(self.refute(rest, budget - 1) for rest in rests) else None
 
-    def _rests(self, left: int, cell: int) -> list[int]:
-        """What is left after each rectangle of a cell, without what contains another rest."""
-        return [left & ~part for part in only_maximal(left & rectangle for rectangle in self._holding[cell])]
+    def _list_uncovered(self, cells: int, cell: int) -> list[int]:
+        """List the uncovered cells after each rectangle of a cell, without sets that contain another one."""
+        return [cells & ~part for part in only_maximal(cells & rectangle for rectangle in self._holding[cell])]
 
-    def _apart(self, cells: int) -> tuple[int, ...]:
-        """Cells of which no two share a rectangle, chosen greedily: those first that share with the fewest."""
+    def _choose_independent_cells(self, cells: int) -> tuple[int, ...]:
+        """Return cells of which no two share a rectangle, chosen greedily: those first that share with the fewest."""
         chosen = []
         while cells:
             cell = min(bits(cells), key=lambda c: ((self._shared[c] & cells).bit_count(), c))
@@ -201,47 +203,47 @@ class _Refutation:
 
 
 class _Proof:
-    """Recorded steps of a refutation, checked one by one; ``seen`` has those that were needed."""
+    """Recorded steps of a refutation, checked one by one; ``confirmed`` has those that were needed."""
 
     def __init__(
         self,
         steps: Mapping[int, tuple[int, ...]],
         rectangles: Sequence[int],
         weights: Mapping[int, int],
-        one: int,
+        scale: int,
     ) -> None:
-        self._steps, self._rectangles, self._weights, self._one = steps, rectangles, weights, one
-        self.seen: dict[int, int] = {}
+        self._steps, self._rectangles, self._weights, self._scale = steps, rectangles, weights, scale
+        self.confirmed: dict[int, int] = {}
 
-    def refutes(self, left: int, budget: int) -> bool:
-        """Whether the steps show that ``budget`` rectangles do not cover the cells ``left``."""
-        if self.seen.get(left, -1) >= budget:
+    def refutes(self, uncovered: int, budget: int) -> bool:
+        """Return True if the steps show that ``budget`` rectangles do not cover the uncovered cells."""
+        if self.confirmed.get(uncovered, -1) >= budget:
             return True
-        step = self._steps.get(left)
-        if step is None or not self._holds(left, budget, step):
+        step = self._steps.get(uncovered)
+        if step is None or not self._holds(uncovered, budget, step):
             return False
-        self.seen[left] = budget
+        self.confirmed[uncovered] = budget
         return True
 
-    def _holds(self, left: int, budget: int, step: tuple[int, ...]) -> bool:
+    def _holds(self, uncovered: int, budget: int, step: tuple[int, ...]) -> bool:
         if not step:
-            return _weight(left, self._weights) > budget * self._one
+            return _weight(uncovered, self._weights) > budget * self._scale
         cells = sum(1 << cell for cell in set(step))
-        if cells & ~left:
+        if cells & ~uncovered:
             return False
         if cells.bit_count() > budget:
             return all((rectangle & cells).bit_count() <= 1 for rectangle in self._rectangles)
-        parts = only_maximal(left & rectangle for rectangle in self._rectangles if rectangle >> step[0] & 1)
-        return budget > 0 and all(self.refutes(left & ~part, budget - 1) for part in parts)
+        parts = only_maximal(uncovered & rectangle for rectangle in self._rectangles if rectangle >> step[0] & 1)
+        return budget > 0 and all(self.refutes(uncovered & ~part, budget - 1) for part in parts)
 
 
-def _whole_weights(cover: RectangleCover, support: Support) -> tuple[dict[int, int], int]:
-    """Weights of cells in whole numbers, by the numbers of the cells in the support, and what stands for one."""
-    one = math.lcm(1, *(weight.denominator for *_, weight in cover.weights))
+def _scale_weights(cover: RectangleCover, support: Support) -> tuple[dict[int, int], int]:
+    """Return whole weights of cells, by the numbers of the cells in the support, and the number that stands for 1."""
+    scale = math.lcm(1, *(weight.denominator for *_, weight in cover.weights))
     width = len(support.columns)
     row = {i: k for k, i in enumerate(support.rows)}
     column = {j: k for k, j in enumerate(support.columns)}
-    return {row[i] * width + column[j]: int(weight * one) for i, j, weight in cover.weights}, one
+    return {row[i] * width + column[j]: int(weight * scale) for i, j, weight in cover.weights}, scale
 
 
 def _weight(cells: int, weights: Mapping[int, int]) -> int:

@@ -19,7 +19,7 @@ from ._rational import as_rational
 from ._rectangles import Deadline, Support, are_in, bits, shared_cells
 
 Cell = tuple[int, int]
-_MOST_CELLS = 1000  # that the search goes through, those that share rectangles with the fewest
+_MAX_CELLS = 1000  # cells that are searched, those first that share rectangles with the fewest others
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class FoolingSet:
         )
 
     def verify(self, M: Any) -> bool:
-        """Whether every cell is positive, and of every two a corner of their rectangle is zero."""
+        """Return True if every cell is positive, and of every two a corner of their rectangle is zero."""
         M = as_rational(M)
         if not are_in(M, *zip((0, 0), *self.cells, strict=True)):
             return False
@@ -59,14 +59,14 @@ class FoolingSet:
 
 
 def fooling_set_bound(M: Any, seconds: float = 2.0) -> FoolingSet:
-    """Largest fooling set of M that is found in the time: a clique of positive cells.
+    """Search for the largest fooling set of M: a clique of positive cells.
 
     Parameters
     ----------
     M : array-like of exact numbers, shape (n, m)
         Nonnegative, as `exact_nmf` takes it. Only the support matters.
     seconds : float
-        Time limit of the search. What is returned is a fooling set in any case.
+        Time limit of the search. The result is a fooling set in any case.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def fooling_set_bound(M: Any, seconds: float = 2.0) -> FoolingSet:
         If M has negative entries or numbers that are not exact, such as NaN.
     """
     M = as_rational(M)
-    support = Support.of(M)
+    support = Support.from_matrix(M)
     shared = shared_cells(support)
     search = _Cliques(shared, Deadline(seconds))
     return FoolingSet(tuple(support.cell(cell) for cell in search.largest()), search.ended)
@@ -91,51 +91,52 @@ class _Cliques:
     def __init__(self, shared: Mapping[int, int], deadline: Deadline) -> None:
         self._deadline = deadline
         # Cells that share a rectangle with few others come first; they get the low numbers.
-        self._cells = sorted(shared, key=lambda cell: (shared[cell].bit_count(), cell))[:_MOST_CELLS]
+        self._cells = sorted(shared, key=lambda cell: (shared[cell].bit_count(), cell))[:_MAX_CELLS]
         self.ended = len(self._cells) == len(shared)
-        among = sum(1 << cell for cell in self._cells)
+        searched = sum(1 << cell for cell in self._cells)
         number = {cell: k for k, cell in enumerate(self._cells)}
-        everything = (1 << len(self._cells)) - 1
-        self._apart = [
-            everything & ~sum(1 << number[other] for other in bits(shared[cell] & among)) for cell in self._cells
+        all_cells = (1 << len(self._cells)) - 1
+        self._compatible = [
+            all_cells & ~sum(1 << number[shared_cell] for shared_cell in bits(shared[cell] & searched))
+            for cell in self._cells
         ]
         self._best: list[int] = []
 
     def largest(self) -> list[int]:
-        everything = (1 << len(self._cells)) - 1
-        self._best = self._greedy(everything)
-        self._extend([], everything)
+        all_cells = (1 << len(self._cells)) - 1
+        self._best = self._choose_greedily(all_cells)
+        self._extend([], all_cells)
         return [self._cells[k] for k in self._best]
 
-    def _greedy(self, candidates: int) -> list[int]:
+    def _choose_greedily(self, candidates: int) -> list[int]:
         chosen = []
         while candidates:
             first = (candidates & -candidates).bit_length() - 1
             chosen.append(first)
-            candidates &= self._apart[first]
+            candidates &= self._compatible[first]
         return chosen
 
     def _extend(self, chosen: list[int], candidates: int) -> None:
-        if self._deadline.passed:
+        if self._deadline.has_passed:
             self.ended = False
             return
         if len(chosen) > len(self._best):
             self._best = list(chosen)
-        for vertex, colours in reversed(self._coloured(candidates)):
+        for vertex, colours in reversed(self._colour(candidates)):
             if len(chosen) + colours <= len(self._best):
                 return
-            self._extend([*chosen, vertex], candidates & self._apart[vertex])
+            self._extend([*chosen, vertex], candidates & self._compatible[vertex])
             candidates &= ~(1 << vertex)
 
-    def _coloured(self, candidates: int) -> list[tuple[int, int]]:
-        """Vertices with the number of colours used up to each; vertices of a colour are pairwise not adjacent."""
-        coloured, colours = [], 0
+    def _colour(self, candidates: int) -> list[tuple[int, int]]:
+        """Return vertices with the number of colours used up to each; vertices of a colour are pairwise not adjacent."""
+        ordered, colours = [], 0
         while candidates:
             colours += 1
             free = candidates
             while free:
                 vertex = (free & -free).bit_length() - 1
-                coloured.append((vertex, colours))
+                ordered.append((vertex, colours))
                 candidates &= ~(1 << vertex)
-                free &= ~(1 << vertex) & ~self._apart[vertex]
-        return coloured
+                free &= ~(1 << vertex) & ~self._compatible[vertex]
+        return ordered

@@ -108,11 +108,11 @@ class PolygonProof:
         )
 
     def verify(self, M: np.ndarray) -> bool:
-        """Whether M has rank three, the outer polygon is what it should be, and every piece fails."""
-        spanned = _spanned(M, *self.minor)
-        if spanned is None or len(set(self.outer)) < max(3, len(self.outer)):
+        """Return True if M has rank three, the outer polygon is correct, and every piece fails."""
+        factors = _factor_rank_three(M, *self.minor)
+        if factors is None or len(set(self.outer)) < max(3, len(self.outer)):
             return False
-        U, V, _ = spanned
+        U, V, _ = factors
         lines = [U[i] for i in self.outer]
         inside = _sum(V)
         corners = [_primitive(_cross(lines[j - 1], line)) for j, line in enumerate(lines)]
@@ -124,11 +124,11 @@ class PolygonProof:
             self._piece_fails(piece, V, lines, corners) for piece in self.pieces
         )
 
-    def within(self, rows: tuple[int, ...], columns: tuple[int, ...]) -> PolygonProof:
-        """The same proof for a matrix that has the matrix of this one in some of its rows and columns."""
-        minor = _named(self.minor[0], rows), _named(self.minor[1], columns)
-        pieces = tuple(piece._replace(touched=_named(piece.touched, columns)) for piece in self.pieces)
-        return replace(self, minor=minor, outer=_named(self.outer, rows), pieces=pieces)
+    def extend(self, rows: tuple[int, ...], columns: tuple[int, ...]) -> PolygonProof:
+        """Return the same proof for a matrix that has the matrix of this one in some of its rows and columns."""
+        minor = _rename_numbers(self.minor[0], rows), _rename_numbers(self.minor[1], columns)
+        pieces = tuple(piece._replace(touched=_rename_numbers(piece.touched, columns)) for piece in self.pieces)
+        return replace(self, minor=minor, outer=_rename_numbers(self.outer, rows), pieces=pieces)
 
     def _pieces_cover(self, n_edges: int) -> bool:
         spans: dict[int, list[tuple[Fraction, Fraction]]] = {j: [] for j in range(n_edges)}
@@ -136,10 +136,10 @@ class PolygonProof:
             if len(piece.edges) != self.vertices or len(piece.touched) != self.vertices or piece.edges[0] not in spans:
                 return False
             spans[piece.edges[0]].append((piece.low, piece.high))
-        for found in spans.values():
-            found.sort()
+        for ranges in spans.values():
+            ranges.sort()
             # Point, interval, point, ..., interval; the end of an edge is the first point of the next one.
-            points, intervals = [low for low, high in found if low == high], [s for s in found if s[0] < s[1]]
+            points, intervals = [low for low, high in ranges if low == high], [s for s in ranges if s[0] < s[1]]
             ends = [*points[1:], Fraction(1)]
             if not points or points[0] != 0 or intervals != list(zip(points, ends, strict=True)):
                 return False
@@ -148,13 +148,13 @@ class PolygonProof:
     def _piece_fails(self, piece: Piece, V: list[Vector], lines: list[Vector], corners: list[Vector]) -> bool:
         n_edges, inside = len(lines), _sum(V)
         start = piece.edges[0]
-        ends = [_between(corners[start], corners[(start + 1) % n_edges], t) for t in (piece.low, piece.high)]
+        ends = [_interpolate(corners[start], corners[(start + 1) % n_edges], t) for t in (piece.low, piece.high)]
         begin, pair = ends, ends
         for edge, after, j in zip(piece.edges, piece.edges[1:], piece.touched, strict=False):
             e = after % n_edges
-            landed = _cancelled([_through(p, V[j], lines[e]) for p in pair])
-            left, right = corners[e], corners[(e + 1) % n_edges]
-            on_edge = all(_det(left, x, inside) >= 0 and _det(x, right, inside) >= 0 for x in landed)
+            landed = _cancel([_intersect(p, V[j], lines[e]) for p in pair])
+            start_corner, end_corner = corners[e], corners[(e + 1) % n_edges]
+            on_edge = all(_det(start_corner, x, inside) >= 0 and _det(x, end_corner, inside) >= 0 for x in landed)
             on_edge = on_edge and all(_dot(lines[e], x) == 0 for x in landed) and any(map(any, landed))
             turns = [_det(p, V[j], inside) for p in pair]
             forward = edge < after < edge + n_edges and min(turns) >= 0 and max(turns) > 0
@@ -168,7 +168,7 @@ class PolygonProof:
         return _is_negative_inside(_closing(pair, begin, V[piece.touched[-1]]))
 
 
-class NestedPolygons:
+class PolygonPair:
     """The two polygons of a matrix of rank three.
 
     Parameters
@@ -180,11 +180,11 @@ class NestedPolygons:
     """
 
     def __init__(self, M: np.ndarray, rows: tuple[int, ...], columns: tuple[int, ...]) -> None:
-        spanned = _spanned(M, rows, columns)
-        if spanned is None:
-            raise ValueError("A matrix of rank three is needed.")
-        self.minor, self._factors = (rows, columns), spanned
-        U, V = ([_primitive(x) for x in vectors] for vectors in spanned[:2])
+        factors = _factor_rank_three(M, rows, columns)
+        if factors is None:
+            raise ValueError("Expected a matrix of rank three.")
+        self.minor, self._factors = (rows, columns), factors
+        U, V = ([_primitive(x) for x in vectors] for vectors in factors[:2])
         self.outer = _hull(U, _sum(V))  # rows whose lines are edges
         self.inner = _hull(V, _sum(U))  # columns that are vertices
         self._lines = [U[i] for i in self.outer]
@@ -193,8 +193,8 @@ class NestedPolygons:
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
-    def between(self, k: int) -> list[Vector] | PolygonProof:
-        """Vertices of a polygon with at most k vertices that lies between the two, or a proof that there is none."""
+    def find_polygon(self, k: int) -> list[Vector] | PolygonProof:
+        """Return vertices of a polygon with at most k vertices that lies between the two, or a proof that there is none."""
         pieces = []
         breaks = self._breakpoints(k)
         for place, after in zip(breaks, breaks[1:] + breaks[:1], strict=True):
@@ -209,17 +209,17 @@ class NestedPolygons:
         return PolygonProof(k, self.minor, self.outer, tuple(pieces))
 
     @cached_property
-    def least(self) -> list[Vector]:
+    def smallest(self) -> list[Vector]:
         """Vertices of a polygon between the two with as few vertices as possible.
 
         From any start tangents lead around with at most one vertex more than that (Aggarwal et al. 1989).
         """
         polygon = self._polygon(0, Fraction(0), len(self._lines) + 1)
-        fewer = self.between(len(polygon) - 1) if len(polygon) > 3 else None
-        return fewer if isinstance(fewer, list) else polygon
+        smaller = self.find_polygon(len(polygon) - 1) if len(polygon) > 3 else None
+        return smaller if isinstance(smaller, list) else polygon
 
     def factors(self, polygon: Sequence[Vector]) -> tuple[np.ndarray, np.ndarray]:
-        """A = U X and W with M = A W, for the vertices X of a polygon between the two.
+        """Return A = U X and W with M = A W, for the vertices X of a polygon between the two.
 
         Each column of M is in a triangle of the first and two neighbouring vertices.
         """
@@ -227,14 +227,14 @@ class NestedPolygons:
         A = np.array([[Fraction(_dot(u, x)) for x in polygon] for u in U], dtype=object)
         W = np.full((len(polygon), len(V)), Fraction(0), dtype=object)
         for j, v in enumerate(V):
-            i, shares = next(found for i in range(1, len(polygon) - 1) if (found := _in_triangle(v, polygon, i)))
+            i, shares = next(triangle for i in range(1, len(polygon) - 1) if (triangle := _find_shares(v, polygon, i)))
             W[[0, i, i + 1], j] = [share / scale for share in shares]
         return A, W
 
     def _walk(self, j: int, t: Fraction, k: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Edges and touched vertices of k tangents from a place; fewer where they lead around before."""
+        """Return edges and touched vertices of k tangents from a place; fewer where they lead around before."""
         n_edges = len(self._lines)
-        edge, p, edges, touched = j, self._at((j, t)), [j], []
+        edge, p, edges, touched = j, self._point_at((j, t)), [j], []
         while True:
             i = self._tangent(edge, p)
             touched.append(i)
@@ -249,44 +249,44 @@ class NestedPolygons:
     def _closing_place(
         self, edges: tuple[int, ...], touched: tuple[int, ...], low: Fraction, high: Fraction
     ) -> Fraction | None:
-        """A place t from low to high from which tangents lead around; None if there is none."""
+        """Return a place t from low to high from which tangents lead around; None if there is none."""
         n_edges, j = len(self._lines), edges[0]
         if edges[-1] >= j + n_edges:
             return (low + high) / 2
         begin = pair = self._ends(j, low, high)
         for edge, i in zip(edges[1:], touched, strict=False):
-            pair = _cancelled([_through(p, self._q[i], self._lines[edge % n_edges]) for p in pair])
+            pair = _cancel([_intersect(p, self._q[i], self._lines[edge % n_edges]) for p in pair])
         g = _closing(pair, begin, self._q[touched[-1]])
         if _is_negative_inside(g):
             return None
         return _simple_place(g, low, high)
 
     def _polygon(self, j: int, t: Fraction, k: int) -> list[Vector]:
-        """Vertices from the place t of edge j on, by tangents, until they lead around."""
+        """Return vertices from the place t of edge j on, by tangents, until they lead around."""
         n_edges = len(self._lines)
         j, t = (j, t) if t < 1 else ((j + 1) % n_edges, Fraction(0))
-        edge, turned, p = j, j, self._at((j, t))
-        found = [p]
+        edge, turned, p = j, j, self._point_at((j, t))
+        vertices = [p]
         for _ in range(k - 1):
             landed, p = self._land(edge, p, self._q[self._tangent(edge, p)])
             turned, edge = turned + (landed - edge) % n_edges, landed
             around = turned - (j + n_edges)
             if around < 0 or (around == 0 and self._t(j, p) < t):
-                found.append(p)
+                vertices.append(p)
             if around >= 0:
                 break
-        return found
+        return vertices
 
     def _ends(self, j: int, low: Fraction, high: Fraction) -> list[Vector]:
-        left, right = self._corners[j], self._corners[(j + 1) % len(self._corners)]
-        return [_between(left, right, low), _between(left, right, high)]
+        start_corner, end_corner = self._corners[j], self._corners[(j + 1) % len(self._corners)]
+        return [_interpolate(start_corner, end_corner, low), _interpolate(start_corner, end_corner, high)]
 
     # --- tangents ---------------------------------------------------------------------------------------------------
 
     def _tangent(self, j: int, p: Vector) -> int:
-        """The vertex of Q (number in ``inner``) that the line from p, on edge j, touches with Q to its left."""
+        """Return the vertex of Q (number in ``inner``) that the line from p, on edge j, touches with Q to its left."""
         place = j, self._t(j, p)
-        return self._touched_after[(bisect_right(self._touch_places, place) - 1) % len(self._touch_places)]
+        return self._vertices_after[(bisect_right(self._touch_places, place) - 1) % len(self._touch_places)]
 
     def _land(self, j: int, p: Vector, q: Vector) -> tuple[int, Vector]:
         """Edge and point where the line from p, on edge j, through q leaves P; a corner is on the edge after it."""
@@ -303,48 +303,48 @@ class NestedPolygons:
         if _det(p, q, corner) == 0:
             return low % n_edges, corner
         edge = (low - 1) % n_edges
-        return edge, _primitive(_through(p, q, self._lines[edge]))
+        return edge, _primitive(_intersect(p, q, self._lines[edge]))
 
     @cached_property
     def _touches(self) -> list[tuple[Place, int]]:
-        """Where the touched vertex changes, in order, with the vertex that is touched from there on."""
-        found: dict[Place, int] = {}
+        """Places where the touched vertex changes, in order, with the vertex that is touched from there on."""
+        vertex_after: dict[Place, int] = {}
         for i, q in enumerate(self._q):
-            nxt = (i + 1) % len(self._q)
-            place = self._backward(self._q[nxt], q)
-            found[place] = nxt
-        return sorted(found.items())
+            following = (i + 1) % len(self._q)
+            place = self._backward(self._q[following], q)
+            vertex_after[place] = following
+        return sorted(vertex_after.items())
 
     @cached_property
     def _touch_places(self) -> list[Place]:
         return [place for place, _ in self._touches]
 
     @cached_property
-    def _touched_after(self) -> list[int]:
+    def _vertices_after(self) -> list[int]:
         return [i for _, i in self._touches]
 
     def _backward(self, origin: Vector, q: Vector) -> Place:
-        """Where the ray from a point of P through q leaves P."""
+        """Return the place where the ray from a point of P through q leaves P."""
         best, far = -1, (0, 1)
         for j, line in enumerate(self._lines):
             a, b = _dot(line, q), _dot(line, origin)
             if b > 0 and (best < 0 or a * far[1] < far[0] * b):
                 best, far = j, (a, b)
-        return self._place(best, _primitive(_through(origin, q, self._lines[best])))
+        return self._place(best, _primitive(_intersect(origin, q, self._lines[best])))
 
     def _breakpoints(self, k: int) -> list[Place]:
         """Corners, and places from which one of the first k tangents changes its vertex or its edge; in order."""
         corners = [(j, Fraction(0)) for j in range(len(self._lines))]
-        found = first = set(self._touch_places).union(corners)
-        fresh: set[Place] = set(first)
+        places = initial_places = set(self._touch_places).union(corners)
+        fresh: set[Place] = set(initial_places)
         for _ in range(k - 1):
-            fresh = {self._before(place) for place in fresh} - found
-            found = found | fresh
-        return sorted(found)
+            fresh = {self._find_predecessor(place) for place in fresh} - places
+            places = places | fresh
+        return sorted(places)
 
-    def _before(self, place: Place) -> Place:
-        """The place whose tangent ends at a place: the mirrored tangent."""
-        j, c = place[0], self._at(place)
+    def _find_predecessor(self, place: Place) -> Place:
+        """Return the place whose tangent ends at a place: the mirrored tangent."""
+        j, c = place[0], self._point_at(place)
         best: int | None = None
         for i, q in enumerate(self._q):
             if _dot(self._lines[j], q) > 0 and (best is None or _det(c, self._q[best], q) > 0):
@@ -354,15 +354,15 @@ class NestedPolygons:
 
     # --- places -----------------------------------------------------------------------------------------------------
 
-    def _at(self, place: Place) -> Vector:
+    def _point_at(self, place: Place) -> Vector:
         j, t = place
-        return _primitive(_between(self._corners[j], self._corners[(j + 1) % len(self._corners)], t))
+        return _primitive(_interpolate(self._corners[j], self._corners[(j + 1) % len(self._corners)], t))
 
     def _t(self, j: int, p: Vector) -> Fraction:
         """t of a point of edge j."""
-        left, right = self._corners[j], self._corners[(j + 1) % len(self._corners)]
+        start_corner, end_corner = self._corners[j], self._corners[(j + 1) % len(self._corners)]
         i = next(i for i, x in enumerate(self._lines[j]) if x)
-        a, b = _cross(left, p)[i], _cross(p, right)[i]
+        a, b = _cross(start_corner, p)[i], _cross(p, end_corner)[i]
         return Fraction(a, a + b)
 
     def _place(self, j: int, p: Vector) -> Place:
@@ -382,7 +382,7 @@ def _dot(a: Sequence[int], b: Sequence[int]) -> int:
 
 
 def _det(a: Sequence[int], b: Sequence[int], c: Sequence[int]) -> int:
-    """Above 0 where a, b, c are in counterclockwise order."""
+    """Return the determinant, which is positive if a, b, c are in counterclockwise order."""
     return _dot(a, _cross(b, c))
 
 
@@ -391,8 +391,8 @@ def _primitive(a: Sequence[int]) -> Vector:
     return a[0] // common, a[1] // common, a[2] // common
 
 
-def _cancelled(vectors: Sequence[Vector]) -> list[Vector]:
-    """Vectors without the factor that all their entries share."""
+def _cancel(vectors: Sequence[Vector]) -> list[Vector]:
+    """Return vectors without the factor that all their entries share."""
     common = math.gcd(*(x for v in vectors for x in v)) or 1
     return [(x // common, y // common, z // common) for x, y, z in vectors]
 
@@ -402,26 +402,26 @@ def _sum(vectors: Sequence[Vector]) -> Vector:
     return x, y, z
 
 
-def _between(a: Vector, b: Vector, t: Fraction) -> Vector:
+def _interpolate(a: Vector, b: Vector, t: Fraction) -> Vector:
     """(1 - t) a + t b, times the denominator of t."""
     s, u = t.denominator - t.numerator, t.numerator
     return s * a[0] + u * b[0], s * a[1] + u * b[1], s * a[2] + u * b[2]
 
 
-def _through(p: Vector, q: Vector, line: Vector) -> Vector:
-    """Where the ray from p through q meets a line: q L(p) - p L(q), linear in p."""
+def _intersect(p: Vector, q: Vector, line: Vector) -> Vector:
+    """Return the point where the ray from p through q meets a line: q L(p) - p L(q), linear in p."""
     a, b = _dot(line, p), _dot(line, q)
     return q[0] * a - p[0] * b, q[1] * a - p[1] * b, q[2] * a - p[2] * b
 
 
-def _spanned(
+def _factor_rank_three(
     M: np.ndarray, rows: tuple[int, ...], columns: tuple[int, ...]
 ) -> tuple[list[Vector], list[Vector], int] | None:
     """U, V and d > 0 in whole numbers with U V = d M, up to scales of rows; None if the rank is not three."""
     if len(rows) != 3 or len(columns) != 3:
         return None
-    whole = [_whole(row) for row in M]
-    U: list[Vector] = [(row[columns[0]], row[columns[1]], row[columns[2]]) for row in whole]
+    integer_rows = [_clear_denominators(row) for row in M]
+    U: list[Vector] = [(row[columns[0]], row[columns[1]], row[columns[2]]) for row in integer_rows]
     a, b, c = (U[i] for i in rows)
     d = _det(a, b, c)
     if not d:
@@ -429,22 +429,22 @@ def _spanned(
     sign = 1 if d > 0 else -1
     bc, ca, ab = _cross(b, c), _cross(c, a), _cross(a, b)
     V: list[Vector] = []
-    for x, y, z in zip(*(whole[i] for i in rows), strict=True):
+    for x, y, z in zip(*(integer_rows[i] for i in rows), strict=True):
         v = [sign * (x * bc[i] + y * ca[i] + z * ab[i]) for i in range(3)]
         V.append((v[0], v[1], v[2]))
-    for row, u in zip(whole, U, strict=True):
+    for row, u in zip(integer_rows, U, strict=True):
         if any(_dot(u, v) != abs(d) * x for x, v in zip(row, V, strict=True)):
             return None
     return U, V, abs(d)
 
 
-def _whole(row: Sequence[int | Fraction]) -> list[int]:
+def _clear_denominators(row: Sequence[int | Fraction]) -> list[int]:
     scale = math.lcm(*(x.denominator for x in row))
     return [int(x.numerator) * (scale // x.denominator) for x in row]
 
 
 def _hull(vectors: Sequence[Vector], inside: Vector) -> tuple[int, ...]:
-    """Numbers of the extreme rays of a cone, counterclockwise; ``inside`` has a positive product with every vector.
+    """Return numbers of the extreme rays of a cone, counterclockwise; ``inside`` has a positive product with every vector.
 
     Andrew's monotone chain in the plane where this product is one.
     """
@@ -465,21 +465,21 @@ def _hull(vectors: Sequence[Vector], inside: Vector) -> tuple[int, ...]:
 
 
 def _chain(vectors: Sequence[Vector], order: Sequence[int]) -> list[int]:
-    found: list[int] = []
+    hull: list[int] = []
     for i in order:
-        while len(found) > 1 and _det(vectors[found[-2]], vectors[found[-1]], vectors[i]) <= 0:
-            found.pop()
-        found.append(i)
-    return found
+        while len(hull) > 1 and _det(vectors[hull[-2]], vectors[hull[-1]], vectors[i]) <= 0:
+            hull.pop()
+        hull.append(i)
+    return hull
 
 
-def _in_triangle(v: Vector, polygon: Sequence[Vector], i: int) -> tuple[int, list[Fraction]] | None:
+def _find_shares(v: Vector, polygon: Sequence[Vector], i: int) -> tuple[int, list[Fraction]] | None:
     """i and the shares of vertices 0, i and i + 1 in v; None if v is not in their cone."""
     a, b, c = polygon[0], polygon[i], polygon[i + 1]
-    whole, parts = _det(a, b, c), (_det(v, b, c), _det(a, v, c), _det(a, b, v))
-    if whole <= 0 or min(parts) < 0:
+    area, parts = _det(a, b, c), (_det(v, b, c), _det(a, v, c), _det(a, b, v))
+    if area <= 0 or min(parts) < 0:
         return None
-    return i, [Fraction(part, whole) for part in parts]
+    return i, [Fraction(part, area) for part in parts]
 
 
 # --- the quadratic polynomial of a piece ------------------------------------------------------------------------------
@@ -494,7 +494,7 @@ def _closing(last: Sequence[Vector], begin: Sequence[Vector], q: Vector) -> Quad
 
 
 def _is_negative_inside(g: Quadratic) -> bool:
-    """Whether g < 0 for all x between 0 and 1, without the ends."""
+    """Return True if g < 0 for all x between 0 and 1, without the ends."""
     a, b, c = g
     if a > 0 or c > 0:
         return False
@@ -502,7 +502,7 @@ def _is_negative_inside(g: Quadratic) -> bool:
 
 
 def _simple_place(g: Quadratic, low: Fraction, high: Fraction) -> Fraction:
-    """A place t from low to high with g >= 0 and a small denominator, for g that is not negative inside."""
+    """Return a place t from low to high with g >= 0 and a small denominator, for g that is not negative inside."""
     a, b, c = g
     if a >= 0:
         best = low
@@ -516,23 +516,26 @@ def _simple_place(g: Quadratic, low: Fraction, high: Fraction) -> Fraction:
         return low
 
     def fits(t: Fraction) -> bool:
-        left, right = (high - t) * high.denominator, (t - low) * low.denominator
+        low_weight, high_weight = (high - t) * high.denominator, (t - low) * low.denominator
         # t = ((1 - x) d low + x e high) / ((1 - x) d + x e) for the denominators d and e.
-        return low <= t <= high and a * left * left + b * left * right + c * right * right >= 0
+        return (
+            low <= t <= high
+            and a * low_weight * low_weight + b * low_weight * high_weight + c * high_weight * high_weight >= 0
+        )
 
     return next(t for t in _convergents(best) if fits(t))
 
 
 def _convergents(t: Fraction) -> Iterator[Fraction]:
-    """Convergents of the continued fraction of t, which is the last of them."""
-    before, last, n, d = (0, 1), (1, 0), t.numerator, t.denominator
+    """Yield convergents of the continued fraction of t, which is the last of them."""
+    previous, last, n, d = (0, 1), (1, 0), t.numerator, t.denominator
     while d:
-        whole, rest = divmod(n, d)
-        before, last = last, (whole * last[0] + before[0], whole * last[1] + before[1])
+        quotient, remainder = divmod(n, d)
+        previous, last = last, (quotient * last[0] + previous[0], quotient * last[1] + previous[1])
         yield Fraction(*last)
-        n, d = d, rest
+        n, d = d, remainder
 
 
-def _named(numbers: tuple[int, ...], kept: tuple[int, ...]) -> tuple[int, ...]:
-    """Numbers in a whole matrix of rows or columns of a part."""
-    return tuple(kept[i] for i in numbers)
+def _rename_numbers(numbers: tuple[int, ...], numbers_in_whole: tuple[int, ...]) -> tuple[int, ...]:
+    """Return numbers in a whole matrix of rows or columns of a part."""
+    return tuple(numbers_in_whole[i] for i in numbers)

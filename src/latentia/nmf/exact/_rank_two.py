@@ -12,7 +12,7 @@ import numpy as np
 
 
 def factor_of_rank_two(M: np.ndarray, rows: tuple[int, ...], columns: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Factors A (columns of M) and W of a nonnegative matrix of rank at most two.
+    """Return factors A (columns of M) and W of a nonnegative matrix of rank at most two.
 
     Parameters
     ----------

@@ -16,20 +16,20 @@ import numpy as np
 
 from ...exceptions import LatentiaError, MissingExtraError
 
-_HOW = (
+_ADVICE = (
     "Pass whole numbers, fractions.Fraction, or decimal strings, such as numpy.array([['0.25', '1/3'], ['1', '0']]). "
     "Measured values can be rounded, as [[str(round(x, 6)) for x in row] for row in M], but what is rounded has full "
     "rank in general: for a factorization of measured values use SeparableNMF or ApproximateNMF."
 )
 _PRIME = 2**61 - 1
-_WHY = (
+_FLOATS_REASON = (
     "A float is a rounded number: a product of floats of inner dimension 3 has, in exact numbers, a rank far above 3, "
     "so that no exact factorization exists."
 )
 
 
 def flint() -> Any:
-    """The module python-flint."""
+    """Return the module python-flint."""
     try:
         import flint as module
     except ImportError:
@@ -38,7 +38,7 @@ def flint() -> Any:
 
 
 def as_rational(M: Any) -> np.ndarray:
-    """The matrix in exact numbers: array of Fraction, shape (n, m), with no negative entry.
+    """Return the matrix in exact numbers: array of Fraction, shape (n, m), with no negative entry.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def as_rational(M: Any) -> np.ndarray:
     elif hasattr(M, "table"):  # fmpz_mat and fmpq_mat
         M = M.table()
     if isinstance(M, np.ndarray) and M.dtype.kind in "fc":
-        raise LatentiaError(f"The matrix has the type {M.dtype}. {_WHY} {_HOW}")
+        raise LatentiaError(f"The matrix has the type {M.dtype}. {_FLOATS_REASON} {_ADVICE}")
     try:
         rows = [list(row) for row in M]
     except TypeError:
@@ -74,7 +74,7 @@ def as_rational(M: Any) -> np.ndarray:
 def _entry(x: Any, i: int, j: int) -> Fraction:
     where = f"Entry [{i}, {j}]"
     if isinstance(x, (float, complex, np.floating, np.complexfloating)):
-        raise LatentiaError(f"{where} is the float {x!r}. {_WHY} {_HOW}")
+        raise LatentiaError(f"{where} is the float {x!r}. {_FLOATS_REASON} {_ADVICE}")
     try:
         if isinstance(x, (bool, np.bool_, int, np.integer)):
             value = Fraction(int(x))
@@ -87,11 +87,11 @@ def _entry(x: Any, i: int, j: int) -> Fraction:
         elif type(x).__name__ == "fmpz":
             value = Fraction(int(x))
         else:
-            raise LatentiaError(f"{where} is {x!r}, of type {type(x).__name__}. {_HOW}")
+            raise LatentiaError(f"{where} is {x!r}, of type {type(x).__name__}. {_ADVICE}")
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         if isinstance(error, LatentiaError):
             raise
-        raise LatentiaError(f"{where} is {x!r}, which is not a finite number. {_HOW}") from None
+        raise LatentiaError(f"{where} is {x!r}, which is not a finite number. {_ADVICE}") from None
     if value < 0:
         raise LatentiaError(f"{where} is {x}, and a nonnegative factorization needs entries that are 0 or more.")
     return value
@@ -107,24 +107,24 @@ def to_flint(M: np.ndarray) -> Any:
 
 
 def fractions_of(M: Any) -> np.ndarray:
-    """Array of Fraction of an `fmpq_mat`."""
+    """Convert an `fmpq_mat` to an array of Fractions."""
     result = np.empty(M.nrows() * M.ncols(), dtype=object)
     result[:] = [Fraction(int(x.p), int(x.q)) for x in M.entries()]
     return result.reshape(M.nrows(), M.ncols())
 
 
 def rank_of(M: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Rows and columns of a largest minor that is not zero; their number is the rank.
+    """Return rows and columns of a largest minor that is not zero; their number is the rank.
 
     For whole numbers they are found modulo a prime, and are right if the minor is as large as the rank.
     """
     if all(isinstance(x, int) for x in M.flat):
         lib = flint()
-        whole = lib.fmpz_mat(*M.shape, list(M.flat))
-        modular = lib.nmod_mat(whole, _PRIME)
+        integers = lib.fmpz_mat(*M.shape, list(M.flat))
+        modular = lib.nmod_mat(integers, _PRIME)
         columns, rows = _pivots(modular), _pivots(modular.transpose())
         minor = lib.fmpz_mat(len(rows), len(columns), [M[i, j] for i in rows for j in columns])
-        if whole.rank() == len(rows) == minor.rank():
+        if integers.rank() == len(rows) == minor.rank():
             return rows, columns
     columns = _pivots(to_flint(M))
     rows = _pivots(to_flint(M[:, list(columns)].T)) if columns else ()
@@ -132,7 +132,7 @@ def rank_of(M: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def nullspace(M: Any) -> Any:
-    """Basis of {x: M x = 0} for an `fmpq_mat` of shape (n, m): `fmpq_mat` of shape (m, k)."""
+    """Return the basis of {x: M x = 0} for an `fmpq_mat` of shape (n, m): `fmpq_mat` of shape (m, k)."""
     lib = flint()
     echelon, rank = M.rref()
     pivots = _pivots_of(echelon, rank)
@@ -145,7 +145,7 @@ def nullspace(M: Any) -> Any:
     return basis
 
 
-def solved(A: Any, B: Any) -> Any | None:
+def solve(A: Any, B: Any) -> Any | None:
     """X with A X = B for a square `fmpq_mat` A; None if A is singular."""
     try:
         return A.solve(B)

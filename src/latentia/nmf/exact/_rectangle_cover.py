@@ -32,12 +32,12 @@ from ._rectangles import (
     integral_dual,
     maximal_rectangles,
     positive_masks,
-    transposed,
+    transpose_masks,
 )
 
 Weights = tuple[tuple[int, int, Fraction], ...]  # row, column and weight of cells
 
-_SAFE = 2**62
+_MAX_INT_SUM = 2**62
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class RectangleCover:
         )
 
     def verify(self, M: Any) -> bool:
-        """Whether the weights are positive, on positive cells, and no rectangle is heavier than one.
+        """Return True if the weights are positive, on positive cells, and no rectangle is heavier than one.
 
         Rectangles of the rows and columns with weights are listed anew, by intersections of columns.
         """
@@ -80,7 +80,7 @@ class RectangleCover:
 
 
 def rectangle_cover_bound(M: Any, seconds: float = 5.0) -> RectangleCover:
-    """Weights of positive cells for the fractional rectangle cover, in rational numbers.
+    """Return weights of positive cells for the fractional rectangle cover, in rational numbers.
 
     The linear program over all maximal rectangles is solved in floats; its weights are rounded, and scaled so that the heaviest
     rectangle has exactly weight one. The denominator is the first that keeps the bound. Where the rectangles are too many for
@@ -105,17 +105,17 @@ def rectangle_cover_bound(M: Any, seconds: float = 5.0) -> RectangleCover:
     """
     M = as_rational(M)
     deadline = Deadline(seconds)
-    support = Support.of(M)
+    support = Support.from_matrix(M)
     rectangles = maximal_rectangles(support.masks, deadline)
-    found = None if rectangles is None else dual_weights(support, rectangles, deadline)
-    if found is None:
-        fooling = fooling_set_bound(M, deadline.left)
+    weights = None if rectangles is None else dual_weights(support, rectangles, deadline)
+    if weights is None:
+        fooling = fooling_set_bound(M, deadline.remaining)
         return RectangleCover(tuple((i, j, Fraction(1)) for i, j in fooling.cells), False)
-    return RectangleCover(found, True)
+    return RectangleCover(weights, True)
 
 
 def dual_weights(support: Support, rectangles: Sequence[Rectangle], deadline: Deadline) -> Weights | None:
-    """Rational weights of cells of which no rectangle has more than one, and as much as possible in all.
+    """Return rational weights of cells of which no rectangle has more than one, and as much as possible in all.
 
     None if there are too many rectangles, or the time is over.
     """
@@ -125,7 +125,7 @@ def dual_weights(support: Support, rectangles: Sequence[Rectangle], deadline: De
     if not are_few(rectangles):
         return None
     inside = incidence(list(dict.fromkeys(map(support.cells_of, rectangles))), cells)
-    limit = {"time_limit": max(0.1, deadline.left)}
+    limit = {"time_limit": max(0.1, deadline.remaining)}
     solved = linprog(-np.ones(len(cells)), A_ub=inside, b_ub=np.ones(inside.shape[0]), method="highs", options=limit)
     if solved.x is None or solved.status != 0:
         return None
@@ -144,7 +144,7 @@ def weights_hold(
     rows: Sequence[int] | None = None,
     allowed: Callable[[int], int] | None = None,
 ) -> bool:
-    """Whether the weights are positive, on positive cells, and no rectangle is heavier than one.
+    """Return True if the weights are positive, on positive cells, and no rectangle is heavier than one.
 
     Rectangles are listed by intersections of columns. They are those of the columns with weights, and of ``rows``: by default
     those with weights. ``allowed`` takes the rows of a rectangle, as bits, to those that count.
@@ -156,21 +156,21 @@ def weights_hold(
         return False
     if not all(weight > 0 and M[i, j] > 0 for i, j, weight in weights):
         return False
-    by_column = transposed(positive_masks(M, rows, columns), len(columns))
+    by_column = transpose_masks(positive_masks(M, rows, columns), len(columns))
     listed = maximal_rectangles(by_column) or []
     common = math.lcm(1, *(weight.denominator for *_, weight in weights))
     table = np.zeros((len(rows), len(columns)), dtype=object)
     for i, j, weight in weights:
         table[rows.index(i), columns.index(j)] = int(weight * common)
-    if table.sum() < _SAFE:
+    if table.sum() < _MAX_INT_SUM:
         table = table.astype(np.int64)
-    own = _indicators([allowed(mask) if allowed else mask for _, mask in listed], len(rows))
-    other = _indicators([mask for mask, _ in listed], len(columns))
-    return bool(((own @ table) * other).sum(axis=1).max(initial=0) <= common)
+    row_indicators = _unpack_bits([allowed(mask) if allowed else mask for _, mask in listed], len(rows))
+    column_indicators = _unpack_bits([mask for mask, _ in listed], len(columns))
+    return bool(((row_indicators @ table) * column_indicators).sum(axis=1).max(initial=0) <= common)
 
 
-def _indicators(masks: Sequence[int], size: int) -> np.ndarray:
-    """Rows of zeros and ones for sets of bits: shape (len(masks), size)."""
+def _unpack_bits(masks: Sequence[int], size: int) -> np.ndarray:
+    """Return rows of zeros and ones for sets of bits: shape (len(masks), size)."""
     width = -(-size // 8)
     packed = b"".join(mask.to_bytes(width, "little") for mask in masks)
     table = np.frombuffer(packed, np.uint8).reshape(len(masks), width)

@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class Core:
     """A matrix without zero rows and columns and without multiples of others; its nonnegative rank is the same.
 
     Attributes
@@ -36,24 +36,25 @@ class Reduced:
     column_scales: list[Fraction]
 
     def undo(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Factors of the whole matrix from those of the core, shapes (n', r) and (r, m')."""
+        """Return factors of the whole matrix from those of the core, shapes (n', r) and (r, m')."""
         return _spread(A, self.row_of, self.row_scales), _spread(W.T, self.column_of, self.column_scales).T
 
 
-def reduced(M: np.ndarray) -> Reduced:
+def reduce_matrix(M: np.ndarray) -> Core:
     """Drop zero rows and columns and multiples.
 
     Parameters
     ----------
     M : array of Fraction, shape (n, m)
     """
-    columns = _Directions.of(M.T)
-    rows = _Directions.of(M[:, list(columns.firsts)])
-    own = [columns.scales[j] for j in columns.firsts]
-    relative = [scale / own[k] if k >= 0 else scale for scale, k in zip(columns.scales, columns.of_vector, strict=True)]
-    return Reduced(
-        rows.primitive, rows.firsts, columns.firsts, rows.of_vector, columns.of_vector, rows.scales, relative
-    )
+    columns = _Directions.from_vectors(M.T)
+    rows = _Directions.from_vectors(M[:, list(columns.firsts)])
+    column_scales = [columns.scales[j] for j in columns.firsts]
+    relative = [
+        scale / column_scales[k] if k >= 0 else scale
+        for scale, k in zip(columns.scales, columns.of_vector, strict=True)
+    ]
+    return Core(rows.primitive, rows.firsts, columns.firsts, rows.of_vector, columns.of_vector, rows.scales, relative)
 
 
 class _Directions(NamedTuple):
@@ -65,38 +66,38 @@ class _Directions(NamedTuple):
     scales: list[Fraction]
 
     @classmethod
-    def of(cls, vectors: np.ndarray) -> _Directions:
-        found: dict[tuple[int, ...], int] = {}
+    def from_vectors(cls, vectors: np.ndarray) -> _Directions:
+        number_of: dict[tuple[int, ...], int] = {}
         firsts: list[int] = []
         of_vector, scales = [], []
         for i, vector in enumerate(vectors):
             direction, scale = primitive(vector)
-            if scale and direction not in found:
-                found[direction] = len(firsts)
+            if scale and direction not in number_of:
+                number_of[direction] = len(firsts)
                 firsts.append(i)
-            of_vector.append(found[direction] if scale else -1)
+            of_vector.append(number_of[direction] if scale else -1)
             scales.append(scale)
-        table = np.empty((len(found), vectors.shape[1]), dtype=object)
-        for k, vector in enumerate(found):
+        table = np.empty((len(number_of), vectors.shape[1]), dtype=object)
+        for k, vector in enumerate(number_of):
             table[k] = vector
         return cls(table, tuple(firsts), of_vector, scales)
 
 
 def primitive(vector: np.ndarray) -> tuple[tuple[int, ...], Fraction]:
-    """Whole numbers without a common factor, and the positive number that they are to be multiplied with."""
+    """Return whole numbers without a common factor, and the positive number that scales them to the vector."""
     denominator = math.lcm(*(x.denominator for x in vector))
-    whole = [x.numerator * (denominator // x.denominator) for x in vector]
-    divisor = math.gcd(*whole)
+    integers = [x.numerator * (denominator // x.denominator) for x in vector]
+    divisor = math.gcd(*integers)
     if not divisor:
-        return tuple(whole), Fraction(0)
-    return tuple(x // divisor for x in whole), Fraction(divisor, denominator)
+        return tuple(integers), Fraction(0)
+    return tuple(x // divisor for x in integers), Fraction(divisor, denominator)
 
 
 def _spread(factor: np.ndarray, class_of: list[int], scales: list[Fraction]) -> np.ndarray:
-    """Rows of a factor for all vectors of the whole matrix."""
-    whole = np.empty((len(class_of), factor.shape[1]), dtype=object)
-    whole[:] = Fraction(0)
+    """Return rows of a factor for all vectors of the whole matrix."""
+    all_rows = np.empty((len(class_of), factor.shape[1]), dtype=object)
+    all_rows[:] = Fraction(0)
     for i, (k, scale) in enumerate(zip(class_of, scales, strict=True)):
         if k >= 0:
-            whole[i] = [scale * x for x in factor[k]]
-    return whole
+            all_rows[i] = [scale * x for x in factor[k]]
+    return all_rows

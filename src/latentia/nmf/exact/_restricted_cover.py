@@ -27,7 +27,7 @@ from ._rational import as_rational
 from ._rectangle_cover import Weights, dual_weights, weights_hold
 from ._rectangles import Deadline, Support, maximal_rectangles
 
-_MOST_FLATS = 20_000  # sets of rows that the check of extreme rays goes through
+_MAX_FLATS = 20_000  # sets of rows that the check of extreme rays goes through
 
 
 @dataclass(frozen=True)
@@ -72,19 +72,19 @@ class RestrictedCover:
         )
 
     def verify(self, M: Any) -> bool:
-        """Whether the rank is k, and no allowed rectangle is heavier than one.
+        """Return True if the rank is k, and no allowed rectangle is heavier than one.
 
         Vectors on the extreme rays are found anew, from all sets of k - 1 rows of which they are the null vectors.
         """
         M = as_rational(M)
         if matrix_rank(M) != self.rank:
             return False
-        both = ((M, self.weights), (M.T, tuple((j, i, w) for i, j, w in self.row_weights)))
-        return all(_restricted_dual_holds(matrix, weights) for matrix, weights in both)
+        sides = ((M, self.weights), (M.T, tuple((j, i, w) for i, j, w in self.row_weights)))
+        return all(_check_dual_weights(matrix, weights) for matrix, weights in sides)
 
 
 def restricted_cover_bound(M: Any, seconds: float = 5.0) -> RestrictedCover:
-    """Bound of at most rank + 2 from covers by the supports of nonnegative vectors of the column and of the row space.
+    """Bound the nonnegative rank, up to rank + 2, by covers with supports of nonnegative vectors of the column and row space.
 
     The bound is the rank where the cone has too many faces for the time, or the rank is full.
 
@@ -110,35 +110,35 @@ def restricted_cover_bound(M: Any, seconds: float = 5.0) -> RestrictedCover:
     rank = matrix_rank(M)
     if rank == min(M.shape):  # more components are never needed
         return RestrictedCover(rank, (), ())
-    weights = _restricted_weights(M, rank, deadline)
-    row_weights = _restricted_weights(M.T, rank, deadline)
+    weights = _find_dual_weights(M, rank, deadline)
+    row_weights = _find_dual_weights(M.T, rank, deadline)
     return RestrictedCover(rank, weights, tuple((j, i, w) for i, j, w in row_weights))
 
 
-def _restricted_weights(M: np.ndarray, rank: int, deadline: Deadline) -> Weights:
-    """Weights of cells for the cover by rectangles whose rows are the support of a nonnegative vector of the column space."""
-    support = Support.of(M, merge_rows=False)  # rows of one support may bound different faces
-    if math.comb(len(support.rows), max(rank - 1, 0)) > _MOST_FLATS or not support.rows:
+def _find_dual_weights(M: np.ndarray, rank: int, deadline: Deadline) -> Weights:
+    """Weight cells for covers by rectangles whose rows are the support of a nonnegative vector of the column space."""
+    support = Support.from_matrix(M, merge_rows=False)  # rows of one support may bound different faces
+    if math.comb(len(support.rows), max(rank - 1, 0)) > _MAX_FLATS or not support.rows:
         return ()
     rectangles = maximal_rectangles(support.masks, deadline)
-    rays = _extreme_supports(_basis(M, support.rows), deadline)
+    rays = _list_extreme_supports(_basis(M, support.rows), deadline)
     if rectangles is None or rays is None:
         return ()
     allowed = [(_largest_within(rows, rays), columns) for rows, columns in rectangles]
     return dual_weights(support, allowed, deadline) or ()
 
 
-def _restricted_dual_holds(M: np.ndarray, weights: Weights) -> bool:
-    """Whether no allowed rectangle is heavier than one."""
+def _check_dual_weights(M: np.ndarray, weights: Weights) -> bool:
+    """Return True if no allowed rectangle is heavier than one."""
     if not weights:
         return True
     rows = [i for i in range(len(M)) if any(x > 0 for x in M[i])]
-    rays = _supports_of_null_vectors(_basis(M, rows))
+    rays = _list_null_vector_supports(_basis(M, rows))
     return weights_hold(M, weights, rows=rows, allowed=lambda mask: _largest_within(mask, rays))
 
 
 def _largest_within(rows: int, rays: Sequence[int]) -> int:
-    """Union of the supports that are within ``rows``."""
+    """Return the union of the supports that are within ``rows``."""
     union = 0
     for support in rays:
         if not support & ~rows:
@@ -146,55 +146,55 @@ def _largest_within(rows: int, rays: Sequence[int]) -> int:
     return union
 
 
-def _extreme_supports(B: Sequence[Vector], deadline: Deadline) -> list[int] | None:
-    """Supports of the extreme rays of {B c >= 0}, by double description; None if the time is over.
+def _list_extreme_supports(B: Sequence[Vector], deadline: Deadline) -> list[int] | None:
+    """Return supports of the extreme rays of {B c >= 0}, by double description; None if the time is over.
 
     B has full column rank, so that the cone has an apex.
     """
     start = independent_columns(zip(*B, strict=True))
-    first = inverse([B[i] for i in start]) or []
-    rays = [primitive(column) for column in zip(*first, strict=True)]
-    seen = list(start)
+    simplicial_rays = inverse([B[i] for i in start]) or []
+    rays = [primitive(column) for column in zip(*simplicial_rays, strict=True)]
+    used_rows = list(start)
     for i in range(len(B)):
         if i in start:
             continue
-        seen.append(i)
-        rays = _cut(rays, B, seen, deadline)
-        if deadline.passed:
+        used_rows.append(i)
+        rays = _add_row(rays, B, used_rows, deadline)
+        if deadline.has_passed:
             return None
     return sorted({sum(1 << i for i, row in enumerate(B) if dot(row, ray) > 0) for ray in rays})
 
 
-def _cut(rays: Sequence[Vector], B: Sequence[Vector], seen: Sequence[int], deadline: Deadline) -> list[Vector]:
-    """Extreme rays after the last of the rows ``seen`` is asked for too; what is made of them when the time is over."""
-    heights = [dot(B[seen[-1]], ray) for ray in rays]
-    tight = [sum(1 << i for i in seen[:-1] if not dot(B[i], ray)) for ray in rays]
-    kept = [ray for ray, height in zip(rays, heights, strict=True) if height >= 0]
+def _add_row(rays: Sequence[Vector], B: Sequence[Vector], used_rows: Sequence[int], deadline: Deadline) -> list[Vector]:
+    """Return the extreme rays after the last of ``used_rows`` is added too; an incomplete list when the time is over."""
+    heights = [dot(B[used_rows[-1]], ray) for ray in rays]
+    tight = [sum(1 << i for i in used_rows[:-1] if not dot(B[i], ray)) for ray in rays]
+    remaining_rays = [ray for ray, height in zip(rays, heights, strict=True) if height >= 0]
     above = [k for k, height in enumerate(heights) if height > 0]
     below = [k for k, height in enumerate(heights) if height < 0]
     for p in above:
-        if deadline.passed:
+        if deadline.has_passed:
             break
         for q in below:
             common = tight[p] & tight[q]
             if all(common & ~tight[k] for k in range(len(rays)) if k not in (p, q)):
                 pairs = zip(rays[q], rays[p], strict=True)
-                kept.append(primitive([heights[p] * x - heights[q] * y for x, y in pairs]))
-    return kept
+                remaining_rays.append(primitive([heights[p] * x - heights[q] * y for x, y in pairs]))
+    return remaining_rays
 
 
-def _supports_of_null_vectors(B: Sequence[Vector]) -> list[int]:
-    """Supports of the extreme rays of {B c >= 0}: of the null vectors of k - 1 rows that have one sign."""
-    found = set()
+def _list_null_vector_supports(B: Sequence[Vector]) -> list[int]:
+    """Return supports of the extreme rays of {B c >= 0}: of the null vectors of k - 1 rows that have one sign."""
+    supports = set()
     for ray in null_vectors(B):
         heights = [dot(row, ray) for row in B]
         if min(heights) >= 0 or max(heights) <= 0:
-            found.add(sum(1 << i for i, height in enumerate(heights) if height))
-    return sorted(found)
+            supports.add(sum(1 << i for i, height in enumerate(heights) if height))
+    return sorted(supports)
 
 
 def _basis(M: np.ndarray, rows: Sequence[int]) -> list[Vector]:
-    """Rows of M in coordinates of independent columns, each a primitive integer vector.
+    """Return rows of M in coordinates of independent columns, each a primitive integer vector.
 
     A row may be scaled by a positive number: supports stay as they are.
     """

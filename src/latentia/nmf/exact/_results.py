@@ -1,4 +1,4 @@
-"""What `exact_nmf` and `nonnegative_rank` return: each answer can be checked without the search that found it."""
+"""Results of `exact_nmf` and `nonnegative_rank`; each can be checked without the search that found it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Factorization:
         return self.A.shape[1]
 
     def verify(self) -> bool:
-        """Whether A W = M exactly, and no entry is negative.
+        """Return True if A W = M exactly, and no entry is negative.
 
         Every entry is an `int` or a `Fraction`, and the product is compared in whole numbers after denominators of the
         rows of A and the columns of W have been cleared. Nothing that the search knew is used.
@@ -62,9 +62,12 @@ class Factorization:
             return False
         if not all(_is_nonnegative(x) for factor in (self.A, self.W) for x in factor.flat):
             return False
-        left, right = [_whole(row) for row in self.A], [_whole(column) for column in self.W.T]
-        for i, (row, row_scale) in enumerate(left):
-            for j, (column, column_scale) in enumerate(right):
+        row_vectors, column_vectors = (
+            [_clear_denominators(row) for row in self.A],
+            [_clear_denominators(column) for column in self.W.T],
+        )
+        for i, (row, row_scale) in enumerate(row_vectors):
+            for j, (column, column_scale) in enumerate(column_vectors):
                 product = sum(x * y for x, y in zip(row, column, strict=True))
                 entry = Fraction(self.M[i, j])
                 if product * entry.denominator != entry.numerator * row_scale * column_scale:
@@ -72,7 +75,7 @@ class Factorization:
         return True
 
     def to_float(self) -> tuple[np.ndarray, np.ndarray]:
-        """A and W as arrays of floats.
+        """Return A and W as arrays of floats.
 
         Returns
         -------
@@ -109,7 +112,7 @@ class Impossible:
         return self.proof.reason
 
     def verify(self) -> bool:
-        """Whether the proof holds for M, recomputed from what it records, and is about more than r components.
+        """Return True if the proof holds for M, recomputed from what it records, and is about more than r components.
 
         Returns
         -------
@@ -184,11 +187,11 @@ class RankBounds:
 
     @property
     def exact(self) -> bool:
-        """Whether the two bounds meet."""
+        """True if the two bounds meet."""
         return self.lower == self.upper
 
     def verify(self) -> bool:
-        """Whether both certificates hold and are about these bounds.
+        """Return True if both certificates hold and are about these bounds.
 
         Returns
         -------
@@ -220,7 +223,7 @@ class RankMinor:
         return f"The rank of the matrix is at least {self.bound}: a minor of this size is not zero."
 
     def verify(self, M: np.ndarray) -> bool:
-        """Whether the minor has full rank, by elimination in whole numbers."""
+        """Return True if the minor has full rank, by elimination in whole numbers."""
         return rank([M[i][j] for j in self.columns] for i in self.rows) == len(self.rows) == len(self.columns)
 
 
@@ -228,8 +231,8 @@ def _is_nonnegative(x: Any) -> bool:
     return isinstance(x, (int, Fraction)) and x >= 0
 
 
-def _whole(vector: Any) -> tuple[list[int], int]:
-    """The vector without denominators, and what it was multiplied by."""
+def _clear_denominators(vector: Any) -> tuple[list[int], int]:
+    """Return the vector without denominators, and the factor that removed them."""
     fractions = [Fraction(x) for x in vector]
     scale = math.lcm(*(x.denominator for x in fractions))
     return [x.numerator * (scale // x.denominator) for x in fractions], scale

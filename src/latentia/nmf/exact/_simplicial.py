@@ -28,17 +28,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
-from ._floats import descended
-from ._rational import flint, fractions_of, nullspace, rank_of, solved, to_flint
+from ._floats import descend
+from ._rational import flint, fractions_of, nullspace, rank_of, solve, to_flint
 
 _MARGINS = (1e-2, 1e-3, 1e-4, 1e-6)
 _ZEROS = (1e-10, 1e-7, 1e-5)
 _FEASIBLE = 1e-16  # squared violation of factors whose entries are of order one
-_SETTLED = 1e-21  # of steps that converged, and have not come to a stop at a minimum beside a solution
+_NEAR_SOLUTION = 1e-21  # of steps that converged, and have not come to a stop at a minimum beside a solution
 _DIGITS = (3, 6, 10)
 _ROUNDS = (50, 50, 200)  # of coordinate descent: few are cheap, many lead further in dense matrices
 
-_PATIENCE = 60  # starts after which a best point is given up
+_MAX_UNIMPROVED = 60  # starts after which a best point is given up
 
 Factors = tuple[np.ndarray, np.ndarray]
 
@@ -60,68 +60,71 @@ class SimplicialSearch:
         self, M: np.ndarray, minor: tuple[tuple[int, ...], tuple[int, ...]], X: np.ndarray, rows: np.ndarray
     ) -> None:
         self._X, self._rows, self._r = X, rows, len(minor[0])
-        self._U, self._V = _halves(X, self._r)
-        self._exact = _Spanned.of(M, X, minor)
+        self._U, self._V = _split(X, self._r)
+        self._exact = _RationalSpan.from_matrix(M, X, minor)
         self._best: _Point | None = None
         self._starts = self._since = 0
 
     def attempt(self, rng: np.random.Generator, end: float) -> tuple[Factors | None, np.ndarray, np.ndarray]:
-        """One start: exact factors, if they are found before ``end``, and the nonnegative ones in floats.
+        """Try one start: return exact factors, if they are found before ``end``, and nonnegative ones in floats.
 
         Every second start is a random one. The others move one or two columns of S, or rows of its inverse, of the best
         point so far.
         """
         self._starts += 1
         if self._best is None or self._starts % 2:
-            A, W = descended(self._X, self._r, rng, int(rng.choice(_ROUNDS)))
-            point = self._settled(np.linalg.lstsq(self._U, A, rcond=None)[0])
+            A, W = descend(self._X, self._r, rng, int(rng.choice(_ROUNDS)))
+            point = self._solve_point(np.linalg.lstsq(self._U, A, rcond=None)[0])
             if point is None:
                 return None, A, W
         else:
-            point = self._settled(_moved(self._best, rng)) or self._best
-        found = self._snapped(point, end) if point.violation < _FEASIBLE else None
+            point = self._solve_point(_perturb(self._best, rng)) or self._best
+        factors = self._find_exact(point, end) if point.violation < _FEASIBLE else None
         self._remember(point)
-        return found, np.maximum(point.A, 0), np.maximum(point.W, 0)
+        return factors, np.maximum(point.A, 0), np.maximum(point.W, 0)
 
-    def _settled(self, S: np.ndarray) -> _Point | None:
-        return _pushed(self._U, self._V, S)
+    def _solve_point(self, S: np.ndarray) -> _Point | None:
+        return _push(self._U, self._V, S)
 
     def _remember(self, point: _Point) -> None:
         """Keep the best point for some starts; one that is a solution in floats, but in no fractions, leads nowhere."""
         self._since += 1
-        if point.violation < _FEASIBLE or self._since > _PATIENCE:
+        if point.violation < _FEASIBLE or self._since > _MAX_UNIMPROVED:
             self._best, self._since = None, 0
         elif self._best is None or point.violation < self._best.violation:
             self._best, self._since = point, 0
 
-    def _snapped(self, point: _Point, end: float) -> Factors | None:
-        """Exact factors near a point in floats."""
+    def _find_exact(self, point: _Point, end: float) -> Factors | None:
+        """Return exact factors near a point in floats."""
         for zeros, near, digits in self._patterns(point):
-            found = self._exact.factors(*zeros, self._rows[:, None] * near.A, digits)
-            if found is not None or time.monotonic() > end:
-                return found
+            factors = self._exact.factors(*zeros, self._rows[:, None] * near.A, digits)
+            if factors is not None or time.monotonic() > end:
+                return factors
         return None
 
     def _patterns(self, point: _Point) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], _Point, tuple[int, ...]]]:
         """Zeros of A and of W that may be forced, a point with these zeros, and digits for rounding."""
         dimension = self._r * (self._r - 1)
-        plain = [(_zeros(point, level), point) for level in _ZEROS]
+        plain = [(_list_zeros(point, level), point) for level in _ZEROS]
         if sum(z.sum() for z in plain[0][0]) >= dimension:  # so many are zero that there may be no freedom
             yield *plain[0], _DIGITS
-        for margin in _MARGINS if point.violation < _SETTLED else ():
+        for margin in _MARGINS if point.violation < _NEAR_SOLUTION else ():
             near, zeros = point, (np.zeros(point.A.shape, bool), np.zeros(point.W.shape, bool))
-            for wanted in margin * np.array([1, 1e-1, 1e-2, 1e-3]):
-                moved = _pushed(self._U, self._V, near.S, zeros, wanted)
-                if moved is not None and moved.violation < 1e-2 * wanted**2:
+            for target_margin in margin * np.array([1, 1e-1, 1e-2, 1e-3]):
+                shifted = _push(self._U, self._V, near.S, zeros, target_margin)
+                if shifted is not None and shifted.violation < 1e-2 * target_margin**2:
                     # Nearly there: with a margin that is met the zeros become exact.
-                    moved = _pushed(self._U, self._V, moved.S, zeros, wanted / 2)
-                if moved is None:
+                    shifted = _push(self._U, self._V, shifted.S, zeros, target_margin / 2)
+                if shifted is None:
                     break
-                if moved.violation < _FEASIBLE * wanted**2:
-                    digits = round(-np.log10(wanted))
-                    yield zeros, moved, (digits + 2, digits + 4, digits + 7)
+                if shifted.violation < _FEASIBLE * target_margin**2:
+                    digits = round(-np.log10(target_margin))
+                    yield zeros, shifted, (digits + 2, digits + 4, digits + 7)
                     break
-                near, zeros = moved, (zeros[0] | (0.9 * wanted > moved.A), zeros[1] | (0.9 * wanted > moved.W))
+                near, zeros = (
+                    shifted,
+                    (zeros[0] | (0.9 * target_margin > shifted.A), zeros[1] | (0.9 * target_margin > shifted.W)),
+                )
         yield from ((*pattern, _DIGITS) for pattern in plain)
 
 
@@ -138,13 +141,13 @@ class _Point(NamedTuple):
     violation: float
 
 
-def _halves(X: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray]:
+def _split(X: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray]:
     """U and V of the singular value decomposition."""
-    left, values, right = np.linalg.svd(X, full_matrices=False)
-    return left[:, :r], values[:r, None] * right[:r]
+    row_vectors, values, directions = np.linalg.svd(X, full_matrices=False)
+    return row_vectors[:, :r], values[:r, None] * directions[:r]
 
 
-def _pushed(
+def _push(
     U: np.ndarray,
     V: np.ndarray,
     S: np.ndarray,
@@ -152,46 +155,46 @@ def _pushed(
     margin: float = 0.0,
     rounds: int = 200,
 ) -> _Point | None:
-    """Levenberg-Marquardt steps on S for zeros where asked, other entries above the margin; None if S is singular."""
+    """Move S by Levenberg-Marquardt steps to given zeros, with other entries above the margin; None if S is singular."""
     r = len(S)
-    held = zeros or (np.zeros((len(U), r), bool), np.zeros((r, V.shape[1]), bool))
-    asked = tuple(np.where(h, 0.0, margin) for h in held)
-    state = _evaluated(U, V, S, held, asked)
+    forced_zeros = zeros or (np.zeros((len(U), r), bool), np.zeros((r, V.shape[1]), bool))
+    margins = tuple(np.where(h, 0.0, margin) for h in forced_zeros)
+    state = _evaluate(U, V, S, forced_zeros, margins)
     damping = 1e-3
     for step in range(rounds):
         if state is None or state[0].violation < 1e-26:
             break
-        point, (left, right) = state
-        i, j = np.nonzero(left)
-        a, b = np.nonzero(right)
-        on_left = np.zeros((len(i), r, r))
-        on_left[np.arange(len(i)), :, j] = U[i]
-        on_right = -point.T[a][:, :, None] * point.W[:, b].T[:, None, :]
-        jacobian = np.concatenate([on_left, on_right]).reshape(-1, r * r)
+        point, (left_misses, right_misses) = state
+        i, j = np.nonzero(left_misses)
+        a, b = np.nonzero(right_misses)
+        left_derivatives = np.zeros((len(i), r, r))
+        left_derivatives[np.arange(len(i)), :, j] = U[i]
+        right_derivatives = -point.T[a][:, :, None] * point.W[:, b].T[:, None, :]
+        jacobian = np.concatenate([left_derivatives, right_derivatives]).reshape(-1, r * r)
         normal = jacobian.T @ jacobian
-        gradient = jacobian.T @ np.concatenate([left[i, j], right[a, b]])
-        following = None
+        gradient = jacobian.T @ np.concatenate([left_misses[i, j], right_misses[a, b]])
+        next_state = None
         for _ in range(8):
             try:
                 move = np.linalg.solve(normal + damping * np.eye(r * r), -gradient).reshape(r, r)
             except np.linalg.LinAlgError:
                 move = np.zeros((r, r))
-            trial = _evaluated(U, V, point.S + move, held, asked)
+            trial = _evaluate(U, V, point.S + move, forced_zeros, margins)
             if trial is not None and trial[0].violation < point.violation:
-                following = trial
+                next_state = trial
                 break
             damping *= 4
-        if following is None:
+        if next_state is None:
             break
-        slow = following[0].violation > point.violation * (1 - 1e-6)
-        state, damping = following, max(damping / 5, 1e-14)
+        slow = next_state[0].violation > point.violation * (1 - 1e-6)
+        state, damping = next_state, max(damping / 5, 1e-14)
         if slow and step > 20:
             break
     return None if state is None else state[0]
 
 
-def _moved(point: _Point, rng: np.random.Generator) -> np.ndarray:
-    """S with one or two columns, or rows of its inverse, at other places."""
+def _perturb(point: _Point, rng: np.random.Generator) -> np.ndarray:
+    """Move one or two columns of S, or rows of its inverse, at random."""
     r = len(point.S)
     chosen = rng.choice(r, min(r, int(rng.integers(1, 3))), replace=False)
     noise = rng.standard_normal((r, len(chosen))) / 2
@@ -204,14 +207,14 @@ def _moved(point: _Point, rng: np.random.Generator) -> np.ndarray:
     return np.linalg.pinv(T)
 
 
-def _evaluated(
+def _evaluate(
     U: np.ndarray,
     V: np.ndarray,
     S: np.ndarray,
-    held: tuple[np.ndarray, np.ndarray],
-    asked: tuple[np.ndarray, ...],
+    forced_zeros: tuple[np.ndarray, np.ndarray],
+    margins: tuple[np.ndarray, ...],
 ) -> tuple[_Point, tuple[np.ndarray, np.ndarray]] | None:
-    """The point with balanced columns, and what is missed in A and in W."""
+    """Return the point with balanced columns, and the misses of A and W."""
     try:
         T = np.linalg.inv(S)
     except np.linalg.LinAlgError:
@@ -222,11 +225,14 @@ def _evaluated(
     if not np.all(np.isfinite(balance)) or balance.min() == 0:
         return None
     S, T, A, W = S * balance, T / balance[:, None], A * balance, W / balance[:, None]
-    missed = np.where(held[0], A, np.minimum(A - asked[0], 0)), np.where(held[1], W, np.minimum(W - asked[1], 0))
-    return _Point(S, T, A, W, float((missed[0] ** 2).sum() + (missed[1] ** 2).sum())), missed
+    misses = (
+        np.where(forced_zeros[0], A, np.minimum(A - margins[0], 0)),
+        np.where(forced_zeros[1], W, np.minimum(W - margins[1], 0)),
+    )
+    return _Point(S, T, A, W, float((misses[0] ** 2).sum() + (misses[1] ** 2).sum())), misses
 
 
-def _zeros(point: _Point, level: float) -> tuple[np.ndarray, np.ndarray]:
+def _list_zeros(point: _Point, level: float) -> tuple[np.ndarray, np.ndarray]:
     return level * point.A.max(axis=0) > point.A, level * point.W.max(axis=1, keepdims=True) > point.W
 
 
@@ -234,7 +240,7 @@ def _zeros(point: _Point, level: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Spanned:
+class _RationalSpan:
     """M = U V over the rationals, V being r rows of M and U the identity on them.
 
     Column j of S is then column j of A on these rows.
@@ -245,8 +251,8 @@ class _Spanned:
     rows: list[int]
 
     @classmethod
-    def of(cls, M: np.ndarray, X: np.ndarray, minor: tuple[tuple[int, ...], tuple[int, ...]]) -> _Spanned:
-        """Rows and columns that are far from dependent, as floats say, or those of a given minor."""
+    def from_matrix(cls, M: np.ndarray, X: np.ndarray, minor: tuple[tuple[int, ...], tuple[int, ...]]) -> _RationalSpan:
+        """Choose rows and columns that are far from dependent in floats, or those of a given minor."""
         r = len(minor[0])
         rows = sorted(int(i) for i in qr(X.T, mode="r", pivoting=True)[1][:r])
         columns = sorted(int(j) for j in qr(X[rows], mode="r", pivoting=True)[1][:r])
@@ -257,13 +263,13 @@ class _Spanned:
         return cls(U, to_flint(M[rows]), rows)
 
     def factors(
-        self, left: np.ndarray, right: np.ndarray, A: np.ndarray, digits: tuple[int, ...]
+        self, row_zeros: np.ndarray, column_zeros: np.ndarray, A: np.ndarray, digits: tuple[int, ...]
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Exact nonnegative factors near A in floats with the given zeros; None if there are none.
+        """Return exact nonnegative factors near A in floats with the given zeros; None if there are none.
 
         Parameters
         ----------
-        left, right : array of bool, shapes (n, r) and (r, m)
+        row_zeros, column_zeros : array of bool, shapes (n, r) and (r, m)
             Zeros of A and of W.
         digits : tuple of int
             Free coordinates are rounded to denominators up to 10 to this power: to the next one where signs are wrong.
@@ -275,15 +281,15 @@ class _Spanned:
         except np.linalg.LinAlgError:
             return None
         for power in digits:
-            closure = _Closure(self.U, self.V, left, right, targets, power)
+            closure = _Closure(self.U, self.V, row_zeros, column_zeros, targets, power)
             exact = closure.solve()
-            found = None if exact is None else self._checked(exact)
-            if found is not None or exact is None or not closure.rounded:
-                return found
+            result = None if exact is None else self._check_signs(exact)
+            if result is not None or exact is None or not closure.rounded:
+                return result
         return None
 
-    def _checked(self, S: Any) -> tuple[np.ndarray, np.ndarray] | None:
-        """A and W for S, if both are nonnegative."""
+    def _check_signs(self, S: Any) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return A and W for S, if both are nonnegative."""
         A = fractions_of(self.U * S)
         for j in range(A.shape[1]):
             if all(x <= 0 for x in A[:, j]):
@@ -292,7 +298,7 @@ class _Spanned:
                     S[i, j] = -S[i, j]
         if any(x < 0 for x in A.flat):
             return None
-        W = solved(S, self.V)
+        W = solve(S, self.V)
         if W is None or any(x < 0 for x in W.entries()):
             return None
         return A, fractions_of(W)
@@ -302,18 +308,24 @@ class _Closure:
     """Spaces of the columns of S and of the rows of its inverse, narrowed until each has dimension one."""
 
     def __init__(
-        self, U: Any, V: Any, left: np.ndarray, right: np.ndarray, near: tuple[np.ndarray, np.ndarray], digits: int
+        self,
+        U: Any,
+        V: Any,
+        row_zeros: np.ndarray,
+        column_zeros: np.ndarray,
+        near: tuple[np.ndarray, np.ndarray],
+        digits: int,
     ) -> None:
         self.r, self._digits, self.rounded = len(near[0]), digits, False
         self._targets = near[0].T, near[1]
-        across = V.transpose()
+        V_transposed = V.transpose()
         self._spaces = (
-            [_space(U, np.flatnonzero(left[:, j])) for j in range(self.r)],
-            [_space(across, np.flatnonzero(right[j])) for j in range(self.r)],
+            [_space(U, np.flatnonzero(row_zeros[:, j])) for j in range(self.r)],
+            [_space(V_transposed, np.flatnonzero(column_zeros[j])) for j in range(self.r)],
         )
         self._zeros_leave = {(side, j): self._dimension((side, j)) for side in (0, 1) for j in range(self.r)}
         # Column k of V is a combination of the s_j with W_jk > 0, and row i of U of the t_j with A_ij > 0.
-        self._flats = _flats(across, ~right.T), _flats(U, ~left)
+        self._flats = _flats(V_transposed, ~column_zeros.T), _flats(U, ~row_zeros)
 
     def solve(self) -> Any | None:
         """S, or None if the zeros contradict each other."""
@@ -330,7 +342,7 @@ class _Closure:
                     return None
             for side in (0, 1):
                 if all(key[0] != side for key in open_):
-                    return self._assembled(side)
+                    return self._assemble(side)
             if not lines:
                 self._round(min(open_, key=lambda key: (self._zeros_leave[key], key)))
 
@@ -338,30 +350,30 @@ class _Closure:
         return int(self._spaces[key[0]][key[1]].ncols())
 
     def _narrow_others(self, side: int, j: int) -> bool:
-        """Ask t_j s_k = 0 of all others; whether they are all still more than zero."""
+        """Require t_j s_k = 0 for all others; return False if one of them vanishes."""
         row = self._spaces[side][j].transpose()
-        others = self._spaces[1 - side]
+        opposite = self._spaces[1 - side]
         for k in range(self.r):
             if k == j:
                 continue
-            products = row * others[k]
+            products = row * opposite[k]
             if all(x == 0 for x in products.entries()):
                 continue
-            if others[k].ncols() == 1:
+            if opposite[k].ncols() == 1:
                 return False
-            others[k] = others[k] * nullspace(products)
+            opposite[k] = opposite[k] * nullspace(products)
         return True
 
     def _narrow_within_flats(self, open_: set[tuple[int, int]]) -> bool:
-        """Put vectors into spans that they must be in because these are full; whether any space became smaller."""
+        """Restrict vectors to the full spans that must contain them; return True if any space became smaller."""
         narrowed = False
         for side, flats in enumerate(self._flats):
             for members, vectors in flats.items():
                 undetermined = [j for j in members if (side, j) in open_]
                 if not undetermined:
                     continue
-                known = [self._spaces[side][j].transpose() for j in members if j not in undetermined]
-                across = nullspace(_stacked([vectors, *known]))
+                fixed_vectors = [self._spaces[side][j].transpose() for j in members if j not in undetermined]
+                across = nullspace(_stack([vectors, *fixed_vectors]))
                 if across.ncols() != self.r - len(members):
                     continue
                 for j in undetermined:
@@ -372,17 +384,17 @@ class _Closure:
         return narrowed
 
     def _round(self, key: tuple[int, int]) -> None:
-        """Put a vector of the space in its place: the one whose pivot coordinates are those of the target, rounded."""
+        """Replace the space by its vector whose pivot coordinates are those of the target, rounded."""
         self.rounded = True
-        lib, (side, j) = flint(), key
+        module, (side, j) = flint(), key
         basis, rank = self._spaces[side][j].transpose().rref()
         pivots = [next(q for q in range(self.r) if basis[i, q] != 0) for i in range(rank)]
         target = self._targets[side][j]
         near = [Fraction(float(x)).limit_denominator(10**self._digits) for x in target[pivots] / np.abs(target).max()]
-        weights = lib.fmpq_mat(1, rank, [lib.fmpq(x.numerator, x.denominator) for x in near])
+        weights = module.fmpq_mat(1, rank, [module.fmpq(x.numerator, x.denominator) for x in near])
         self._spaces[side][j] = (weights * basis).transpose()
 
-    def _assembled(self, side: int) -> Any | None:
+    def _assemble(self, side: int) -> Any | None:
         spaces = self._spaces[side]
         square = flint().fmpq_mat(self.r, self.r, [spaces[j][i, 0] for i in range(self.r) for j in range(self.r)])
         if side == 0:
@@ -394,27 +406,27 @@ class _Closure:
 
 
 def _flats(M: Any, positive: np.ndarray) -> dict[tuple[int, ...], Any]:
-    """Rows of an `fmpq_mat` by the components that they are combinations of, for less than all components."""
-    found: dict[tuple[int, ...], list[int]] = {}
+    """Return rows of an `fmpq_mat` by the components that they are combinations of, for less than all components."""
+    rows_of: dict[tuple[int, ...], list[int]] = {}
     for i, row in enumerate(positive):
         if not row.all():
-            found.setdefault(tuple(int(j) for j in np.flatnonzero(row)), []).append(i)
-    return {members: _part(M, rows) for members, rows in found.items()}
+            rows_of.setdefault(tuple(int(j) for j in np.flatnonzero(row)), []).append(i)
+    return {members: _part(M, rows) for members, rows in rows_of.items()}
 
 
 def _part(M: Any, rows: Sequence[int] | np.ndarray) -> Any:
-    """Some rows of an `fmpq_mat`."""
+    """Return some rows of an `fmpq_mat`."""
     return flint().fmpq_mat(len(rows), M.ncols(), [M[int(i), j] for i in rows for j in range(M.ncols())])
 
 
-def _stacked(parts: Sequence[Any]) -> Any:
-    """Rows of several `fmpq_mat`, one below the other."""
+def _stack(parts: Sequence[Any]) -> Any:
+    """Return rows of several `fmpq_mat`, one below the other."""
     entries = [x for part in parts for x in part.entries()]
     return flint().fmpq_mat(len(entries) // parts[0].ncols(), parts[0].ncols(), entries)
 
 
 def _space(M: Any, rows: np.ndarray) -> Any:
-    """Basis of the vectors on which some rows of an `fmpq_mat` vanish."""
+    """Return the basis of the vectors on which some rows of an `fmpq_mat` vanish."""
     lib, width = flint(), M.ncols()
     if not len(rows):
         return lib.fmpq_mat(width, width, [int(i == j) for i in range(width) for j in range(width)])

@@ -20,13 +20,13 @@ import numpy as np
 
 from ...exceptions import LatentiaError
 from ._boolean_rank import boolean_rank_bound
-from ._floats import in_floats
+from ._floats import to_floats
 from ._fooling_set import fooling_set_bound
-from ._polygons import NestedPolygons, PolygonProof
+from ._polygons import PolygonPair, PolygonProof
 from ._rank_two import factor_of_rank_two
 from ._rational import as_rational, rank_of
 from ._rectangle_cover import rectangle_cover_bound
-from ._reduce import primitive, reduced
+from ._reduce import primitive, reduce_matrix
 from ._restricted_cover import restricted_cover_bound
 from ._results import Approximation, Factorization, Impossible, LowerBound, RankBounds, RankMinor, Undecided
 from ._search import Search
@@ -35,7 +35,7 @@ Factors = tuple[np.ndarray, np.ndarray]
 
 
 def exact_nmf(M: Any, r: int, budget: float = 10.0) -> Factorization | Impossible | Undecided:
-    r"""Exact factorization M = A W with nonnegative A of r columns and W of r rows, in rational numbers.
+    r"""Find an exact factorization M = A W with nonnegative A of r columns and W of r rows, in rational numbers.
 
     M is n x m, A is n x r, W is r x m, no entry is negative, and the product is equal to M exactly. Whether A and W
     exist is decided as far as it can be:
@@ -103,11 +103,11 @@ def exact_nmf(M: Any, r: int, budget: float = 10.0) -> Factorization | Impossibl
     >>> exact_nmf([["0.5", "0.25"], ["0", "1/3"]], 1).reason
     'The rank of the matrix is at least 2: a minor of this size is not zero.'
     """
-    return _Problem(as_rational(M)).decide(_checked_size(r), _checked_budget(budget))
+    return _Problem(as_rational(M)).decide(_check_size(r), _check_budget(budget))
 
 
 def nonnegative_rank(M: Any, budget: float = 30.0) -> RankBounds:
-    """Least r for which M has an exact nonnegative factorization, or bounds of it.
+    """Return the least r for which M has an exact nonnegative factorization, or bounds of it.
 
     Parameters
     ----------
@@ -136,31 +136,36 @@ def nonnegative_rank(M: Any, budget: float = 30.0) -> RankBounds:
     >>> found.lower, found.upper, found.verify()
     (5, 5, True)
     """
-    return _Problem(as_rational(M)).bounds(_checked_budget(budget))
+    return _Problem(as_rational(M)).bounds(_check_budget(budget))
 
 
-def _checked_size(r: Any) -> int:
+def _check_size(r: Any) -> int:
     if isinstance(r, (bool, np.bool_)) or not isinstance(r, numbers.Integral) or r < 1:
-        raise LatentiaError("a whole number, 1 or more, is needed.", parameter="r", value=r)
+        raise LatentiaError("expected a whole number of at least 1.", parameter="r", value=r)
     return int(r)
 
 
-def _checked_budget(budget: Any) -> float:
+def _check_budget(budget: Any) -> float:
     is_number = isinstance(budget, numbers.Real) and not isinstance(budget, (bool, np.bool_))
     if not is_number or not float(budget) > 0:
-        raise LatentiaError("a number of seconds above 0 is needed.", parameter="budget", value=budget)
+        raise LatentiaError("expected a number of seconds above 0.", parameter="budget", value=budget)
     return float(budget)
 
 
 class _Problem:
-    """A matrix with all that was found out about its factorizations so far."""
+    """A matrix with the bounds and factorizations that are known so far."""
 
     def __init__(self, M: np.ndarray) -> None:
-        self.M, self._reduced = M, reduced(M)
+        self.M, self._reduced = M, reduce_matrix(M)
         self._minor = rank_of(self._reduced.core)
         self._rank = len(self._minor[0])
-        kept = self._reduced.rows, self._reduced.columns
-        self._lower: LowerBound = RankMinor(*(_named(part, all_) for part, all_ in zip(self._minor, kept, strict=True)))
+        numbers_in_whole = self._reduced.rows, self._reduced.columns
+        self._lower: LowerBound = RankMinor(
+            *(
+                _rename_numbers(part, all_numbers)
+                for part, all_numbers in zip(self._minor, numbers_in_whole, strict=True)
+            )
+        )
         self._supports = self._support_bounds()
         self._search: Search | None = None
 
@@ -173,19 +178,19 @@ class _Problem:
 
     def decide(self, r: int, budget: float) -> Factorization | Impossible | Undecided:
         end = time.monotonic() + budget
-        factors = self._certain(r)
-        if factors is None and self._proved(r) is None:
-            factors, best = self._found(r, end)
+        factors = self._factor_certainly(r)
+        if factors is None and self._prove(r) is None:
+            factors, best = self._search_factors(r, end)
         if factors is not None:
             return self._factorization(factors, r)
-        upper = len(self._nested.least) if self._rank == 3 else self._trivial
-        return self._proved(r) or Undecided(self.M, r, best, self._lower.bound, upper, self._advice(r))
+        upper = len(self._polygon_pair.smallest) if self._rank == 3 else self._trivial
+        return self._prove(r) or Undecided(self.M, r, best, self._lower.bound, upper, self._advice(r))
 
-    def _proved(self, r: int) -> Impossible | None:
+    def _prove(self, r: int) -> Impossible | None:
         return Impossible(self.M, r, self._lower) if self._lower.bound > r else None
 
-    def _certain(self, r: int) -> Factors | None:
-        """Factors without a search; where rank three shows that there are none, the lower bound is raised."""
+    def _factor_certainly(self, r: int) -> Factors | None:
+        """Return factors without a search; where rank three shows that there are none, the lower bound is raised."""
         core, undo = self._reduced.core, self._reduced.undo
         if self._lower.bound > r:
             return None
@@ -193,51 +198,51 @@ class _Problem:
             return undo(*factor_of_rank_two(core, *self._minor))
         if r >= self._trivial:
             n, m = core.shape
-            whole = np.array([[Fraction(int(x)) for x in row] for row in core], dtype=object)
-            return undo(whole, _identity(m)) if m <= n else undo(_identity(n), whole)
+            exact_core = np.array([[Fraction(int(x)) for x in row] for row in core], dtype=object)
+            return undo(exact_core, _identity(m)) if m <= n else undo(_identity(n), exact_core)
         return self._polygons(r) if self._rank == 3 else None
 
     def _polygons(self, k: int) -> Factors | None:
-        """Factors from a nested polygon with k vertices."""
-        part, polygons = self._reduced, self._nested
-        found = polygons.between(k) if k <= 4 else polygons.least
-        if isinstance(found, PolygonProof):
-            self._lower = found.within(part.rows, part.columns)
+        """Return factors from a nested polygon with k vertices."""
+        part, polygons = self._reduced, self._polygon_pair
+        result = polygons.find_polygon(k) if k <= 4 else polygons.smallest
+        if isinstance(result, PolygonProof):
+            self._lower = result.extend(part.rows, part.columns)
             return None
-        return part.undo(*polygons.factors(found)) if len(found) <= k else None
+        return part.undo(*polygons.factors(result)) if len(result) <= k else None
 
     @cached_property
-    def _nested(self) -> NestedPolygons:
-        return NestedPolygons(self._reduced.core, *self._minor)
+    def _polygon_pair(self) -> PolygonPair:
+        return PolygonPair(self._reduced.core, *self._minor)
 
-    def _found(self, r: int, end: float) -> tuple[Factors | None, Approximation]:
-        """Factors by search, in turns with the lower bounds until one of them is above r."""
+    def _search_factors(self, r: int, end: float) -> tuple[Factors | None, Approximation]:
+        """Return factors by search, in turns with the lower bounds until one of them is above r."""
         search = self._search = self._search or Search(self._reduced.core, self._minor)
-        best = search.nothing(r)
+        best = search.zero_factors(r)
         while True:
-            left = end - time.monotonic()
-            pending = self._raise_lower(0.15 * left)
+            seconds_left = end - time.monotonic()
+            pending = self._raise_lower(0.15 * seconds_left)
             if self._lower.bound > r:
                 break
-            result = search.run(r, 0.15 * left if pending else left)
+            result = search.run(r, 0.15 * seconds_left if pending else seconds_left)
             best = min(best, result.best, key=lambda approximation: approximation.residual)
             if result.factors is not None:
                 return self._reduced.undo(*result.factors), best
             if time.monotonic() >= end:
                 break
-        A, W, M = map(in_floats, (*self._reduced.undo(best.A, best.W), self.M))
+        A, W, M = map(to_floats, (*self._reduced.undo(best.A, best.W), self.M))
         if M.max() < 1e150:  # squares are within floats
             best = best._replace(residual=float(np.linalg.norm(M - A @ W) / np.linalg.norm(M)))
         return None, best._replace(A=A, W=W)
 
     def _raise_lower(self, seconds: float) -> bool:
-        """Try the next of the bounds from the support; whether there are more."""
+        """Try the next of the bounds by the support; return False if there are no more."""
         bound = next(self._supports, None)
         if bound is None:
             return False
-        found = bound(self.M, max(0.05, seconds))
-        if found.bound > self._lower.bound:
-            self._lower = found
+        lower = bound(self.M, max(0.05, seconds))
+        if lower.bound > self._lower.bound:
+            self._lower = lower
         return True
 
     def _support_bounds(self) -> Iterator[Callable[[np.ndarray, float], LowerBound]]:
@@ -250,58 +255,64 @@ class _Problem:
         yield restricted_cover_bound
 
     def _factorization(self, factors: Factors, r: int) -> Factorization:
-        """A and W with exactly r components, of which missing ones are zero, and with columns of A in whole numbers."""
+        """Pad A and W with zeros to exactly r components, and scale columns of A to whole numbers."""
         A, W = (factor.copy() for factor in factors)
-        more = r - A.shape[1]
+        n_missing = r - A.shape[1]
         for k, (column, scale) in enumerate(map(primitive, A.T)):
             A[:, k], W[k] = [Fraction(x) for x in column], W[k] * scale
-        A = np.hstack([A, np.full((len(A), more), Fraction(0), dtype=object)])
-        W = np.vstack([W, np.full((more, W.shape[1]), Fraction(0), dtype=object)])
+        A = np.hstack([A, np.full((len(A), n_missing), Fraction(0), dtype=object)])
+        W = np.vstack([W, np.full((n_missing, W.shape[1]), Fraction(0), dtype=object)])
         return Factorization(A, W, self.M)
 
     def _advice(self, r: int) -> str:
-        what = f"No factorization with {r} components was found within the budget, and no proof that there is none."
+        failure = (
+            f"The budget ended without a factorization with {r} components and without a proof that there is none."
+        )
         if self._rank == 3:
-            return what + " Of matrices of rank three only up to four components are decided in every case."
+            return failure + " For matrices of rank three only up to four components are always decided."
         if (self._reduced.core > 0).all():
-            return what + " The matrix has no zeros, so that no lower bound is above the rank."
-        return what + " A larger budget lets the search and the lower bounds go on."
+            return failure + " The matrix has no zeros, so no lower bound exceeds the rank."
+        return failure + " Give a larger budget to continue the search and the lower bounds."
 
     # --- all inner dimensions ---------------------------------------------------------------------------------------
 
     def bounds(self, budget: float) -> RankBounds:
-        """Bounds of the nonnegative rank: from below one r after the other, from above what was found."""
+        """Bound the nonnegative rank: from below by one r after the other, from above by factorizations."""
         end = time.monotonic() + budget
         if self._rank == 0:
-            none = self._reduced.undo(*factor_of_rank_two(self._reduced.core, (), ()))
-            return RankBounds(0, 0, self._factorization(none, 0), None)
-        upper = self._decided_at_once()
+            zero_factors = self._reduced.undo(*factor_of_rank_two(self._reduced.core, (), ()))
+            return RankBounds(0, 0, self._factorization(zero_factors, 0), None)
+        upper = self._factor_without_search()
         r = self._lower.bound
         while r < upper.r and time.monotonic() < end:
-            tried = self.decide(r, 0.2 * (end - time.monotonic()))
-            upper = tried if isinstance(tried, Factorization) else upper
+            attempt = self.decide(r, 0.2 * (end - time.monotonic()))
+            upper = attempt if isinstance(attempt, Factorization) else upper
             r = max(r + 1, self._lower.bound)
         while self._lower.bound < upper.r and time.monotonic() < end:
-            tried = self.decide(upper.r - 1, end - time.monotonic())
-            if not isinstance(tried, Factorization):
+            attempt = self.decide(upper.r - 1, end - time.monotonic())
+            if not isinstance(attempt, Factorization):
                 break
-            upper = tried
+            upper = attempt
         lower = self._lower.bound
         return RankBounds(lower, upper.r, upper, Impossible(self.M, lower - 1, self._lower))
 
-    def _decided_at_once(self) -> Factorization:
-        """The smallest factorization that needs no search."""
-        sizes = [self._rank, self._rank + 1, len(self._nested.least)] if self._rank == 3 else [self._rank]
-        r, factors = next((r, found) for r in (*sizes, self._trivial) if (found := self._certain(r)) is not None)
+    def _factor_without_search(self) -> Factorization:
+        """Return the smallest factorization that needs no search."""
+        sizes = [self._rank, self._rank + 1, len(self._polygon_pair.smallest)] if self._rank == 3 else [self._rank]
+        r, factors = next(
+            (r, factors_of_r)
+            for r in (*sizes, self._trivial)
+            if (factors_of_r := self._factor_certainly(r)) is not None
+        )
         return self._factorization(factors, r)
 
 
-def _named(numbers_: tuple[int, ...], kept: tuple[int, ...]) -> tuple[int, ...]:
-    """Numbers in the whole matrix of rows or columns of the core."""
-    return tuple(kept[i] for i in numbers_)
+def _rename_numbers(numbers_: tuple[int, ...], numbers_in_whole: tuple[int, ...]) -> tuple[int, ...]:
+    """Return numbers in the whole matrix of rows or columns of the core."""
+    return tuple(numbers_in_whole[i] for i in numbers_)
 
 
 def _identity(size: int) -> np.ndarray:
-    whole = np.full((size, size), Fraction(0), dtype=object)
-    np.fill_diagonal(whole, Fraction(1))
-    return whole
+    identity = np.full((size, size), Fraction(0), dtype=object)
+    np.fill_diagonal(identity, Fraction(1))
+    return identity

@@ -1,4 +1,4 @@
-"""What is known of the causes of a row, given a network: one algorithm a file."""
+"""Inference of the causes of a row, given a network: one algorithm a file."""
 
 from .attribution import attributions
 from .network import Network

@@ -5,32 +5,32 @@ from __future__ import annotations
 import numpy as np
 from sklearn import get_config
 
-from ..._threads import for_chunks, one_blas_thread
-from .network import Prepared
+from ...system.threads import run_in_chunks, single_blas_thread
+from .network import InteriorNetwork
 from .records import EPS, Posteriors
 
-MOST_CAUSES = 14
+MAX_CAUSES = 14  # causes up to which all 2^14 configurations are summed
 
 
 def enumerate_configurations(
-    model: Prepared, present: np.ndarray, observed: np.ndarray, out: Posteriors, n_jobs: int | None
+    model: InteriorNetwork, present: np.ndarray, observed: np.ndarray, out: Posteriors, n_jobs: int | None
 ) -> None:
     """Fill ``out`` by sums over all configurations of the causes."""
     m = len(model.on)
     configurations = (np.arange(1 << m)[:, None] >> np.arange(m) & 1).astype(float)
     prior = configurations @ np.log(model.on) + (1 - configurations) @ np.log(model.off)
-    # Four arrays of rows x configurations and of findings x configurations at most live at a time, on a few threads.
+    # At most four arrays of rows x configurations and of findings x configurations exist at a time, on a few threads.
     floats = get_config()["working_memory"] * (1 << 20) / 8 / 16 / len(configurations)
     rows = int(np.clip(floats, 1, 1024))
 
     def task(first: int, last: int) -> None:
         joint = np.tile(prior, (last - first, 1))
         for a in range(0, present.shape[1], rows):
-            part = slice(a, a + rows)
-            load = configurations @ model.weights[:, part] + model.hazard[part]
-            # Terms of one sign: whatever the loads, no digits cancel.
-            joint -= (observed[first:last, part] & ~present[first:last, part]).astype(float) @ load.T
-            joint += present[first:last, part].astype(float) @ np.log(-np.expm1(-load)).T
+            chunk = slice(a, a + rows)
+            load = configurations @ model.weights[:, chunk] + model.hazard[chunk]
+            # All terms have one sign, so that no digits cancel.
+            joint -= (observed[first:last, chunk] & ~present[first:last, chunk]).astype(float) @ load.T
+            joint += present[first:last, chunk].astype(float) @ np.log(-np.expm1(-load)).T
         largest = joint.max(axis=1)
         joint -= largest[:, None]
         np.exp(joint, out=joint)
@@ -39,5 +39,5 @@ def enumerate_configurations(
         out.log_likelihood[first:last] = largest + np.log(total)
         out.error[first:last] = EPS * (m + 8 + 2 * np.abs(largest))
 
-    with one_blas_thread():
-        for_chunks(task, len(present), rows, n_jobs)
+    with single_blas_thread():
+        run_in_chunks(task, len(present), rows, n_jobs)

@@ -1,10 +1,10 @@
-"""The parameters of a noisy-or network, and what the absent findings of a row make of its priors.
+"""Parameters of a noisy-or network, and the priors of its causes given the absent findings of a row.
 
 Model: causes d_k are independent, on with probability rho_k; given them the findings are independent with
 
     P[s_i = 0 | d] = (1 - leak_i) exp(-sum_k W_ki d_k).
 
-What is not observed sums out of the model and is dropped. An absent finding is a product over causes: all absent findings
+Unknown findings sum out of the model and are dropped. An absent finding is a product over causes: all absent findings
 together only turn rho_k into rho_k c_k / (1 - rho_k + rho_k c_k) with c_k = exp(-sum_(i absent) W_ki). Only present findings
 couple the causes.
 """
@@ -20,9 +20,9 @@ from numba import njit
 from ...exceptions import LatentiaError
 from .search import SearchModel
 
-_LEAST_LEAK = 1e-12
-_LEAST_PRIOR = 1e-300
-_LARGEST_PRIOR, _LARGEST = 1 - 1e-15, 1 - 1e-12
+_MIN_LEAK = 1e-12  # findings that no cause explains have this probability
+_MIN_PRIOR = 1e-300  # its logarithm is finite
+_MAX_PRIOR, _MAX_STRENGTH = 1 - 1e-15, 1 - 1e-12
 
 
 @dataclass(frozen=True)
@@ -52,30 +52,32 @@ class Network:
             object.__setattr__(self, name, values)
         if self.weights.ndim != 2 or 0 in self.weights.shape:
             raise LatentiaError(
-                f"weights has shape {self.weights.shape}: one row for each cause and one column for each finding are needed."
+                f"weights has shape {self.weights.shape}; expected a row for each cause and a column for each finding."
             )
         for name, values, size in (("priors", self.priors, self.m), ("leak", self.leak, self.n)):
             if values.shape != (size,):
                 raise LatentiaError(
-                    f"{name} has shape {values.shape} and weights {self.weights.shape}: {name} needs shape ({size},)."
+                    f"{name} has shape {values.shape}; expected ({size},), as weights has shape {self.weights.shape}."
                 )
-            bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
-            if len(bad):
-                raise LatentiaError(f"{name}[{bad[0]}] is {values[bad[0]]}: probabilities from 0 to 1 are needed.")
-        wrong = np.argwhere(~(np.isfinite(self.weights) & (self.weights >= 0)))
-        if len(wrong):
-            k, i = wrong[0]
+            outside = np.flatnonzero(~((values >= 0) & (values <= 1)))
+            if len(outside):
+                raise LatentiaError(
+                    f"{name}[{outside[0]}] is {values[outside[0]]}; expected a probability from 0 to 1."
+                )
+        invalid = np.argwhere(~(np.isfinite(self.weights) & (self.weights >= 0)))
+        if len(invalid):
+            k, i = invalid[0]
             raise LatentiaError(
-                f"weights[{k}, {i}] is {self.weights[k, i]}: finite weights of at least 0 are needed; negative estimates "
-                "have to be set to 0 first."
+                f"weights[{k}, {i}] is {self.weights[k, i]}; expected a finite number of at least 0. Set negative "
+                "estimates to 0."
             )
 
     @cached_property
     def search_model(self) -> SearchModel:
-        """The network as the search for likely configurations takes it."""
-        strengths = np.minimum(-np.expm1(-self.weights), _LARGEST)
-        return SearchModel.of(
-            strengths, np.clip(self.leak, _LEAST_LEAK, _LARGEST), np.clip(self.priors, _LEAST_LEAK, _LARGEST)
+        """The network in the form that the search for likely configurations takes."""
+        strengths = np.minimum(-np.expm1(-self.weights), _MAX_STRENGTH)
+        return SearchModel.from_strengths(
+            strengths, np.clip(self.leak, _MIN_LEAK, _MAX_STRENGTH), np.clip(self.priors, _MIN_LEAK, _MAX_STRENGTH)
         )
 
     @property
@@ -90,8 +92,8 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A network away from the ends of its ranges, so that every logarithm is finite.
+class InteriorNetwork:
+    """A network with parameters away from the ends of their ranges, so that every logarithm is finite.
 
     Attributes
     ----------
@@ -99,7 +101,7 @@ class Prepared:
     on, off : ndarray of shape (m,)
         rho and 1 - rho.
     hazard : ndarray of shape (n,)
-        -log(1 - leak): the load of a finding while no cause is on.
+        -log(1 - leak): the load of a finding if no cause is on.
     """
 
     weights: np.ndarray
@@ -108,16 +110,16 @@ class Prepared:
     hazard: np.ndarray
 
     @classmethod
-    def of(cls, network: Network) -> Prepared:
-        on = np.clip(network.priors, _LEAST_PRIOR, _LARGEST_PRIOR)
-        return cls(network.weights, on, 1 - on, -np.log1p(-np.clip(network.leak, _LEAST_LEAK, _LARGEST_PRIOR)))
+    def from_network(cls, network: Network) -> InteriorNetwork:
+        on = np.clip(network.priors, _MIN_PRIOR, _MAX_PRIOR)
+        return cls(network.weights, on, 1 - on, -np.log1p(-np.clip(network.leak, _MIN_LEAK, _MAX_PRIOR)))
 
 
 @njit(nogil=True, cache=True)
-def absorb(
+def absorb_absent(
     weights: np.ndarray, on: np.ndarray, off: np.ndarray, hazard: np.ndarray, present: np.ndarray, observed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-    """Priors on and off (m,) given the absent findings, log P[absent findings], and which findings are present."""
+    """Return priors on and off (m,) given the absent findings, log P[absent findings], and the present findings."""
     m = len(on)
     absent = np.flatnonzero(observed & ~present)
     new_on, new_off, scale = np.empty(m), np.empty(m), 0.0
@@ -127,7 +129,7 @@ def absorb(
         load = 0.0
         for i in absent:
             load += weights[k, i]
-        both = off[k] + on[k] * np.exp(-load)
-        new_on[k], new_off[k] = on[k] * np.exp(-load) / both, off[k] / both
-        scale += np.log(both)
+        total = off[k] + on[k] * np.exp(-load)
+        new_on[k], new_off[k] = on[k] * np.exp(-load) / total, off[k] / total
+        scale += np.log(total)
     return new_on, new_off, scale, np.flatnonzero(present)

@@ -1,11 +1,12 @@
-"""Which finding to ask for next: the one whose answer is expected to say most of the causes.
+"""Choice of the finding to ask for next, whose answer is expected to tell most about the causes.
 
-With p_k the posteriors given the answers so far, causes taken for independent, finding j is absent with probability
-(1 - leak_j) prod_k (1 - p_k F_kj), and the answer moves p_k to
+Let p_k be the posteriors given the answers so far, with causes taken as independent. Finding j is absent with probability
+(1 - leak_j) prod_k (1 - p_k F_kj). If it is absent, p_k becomes
 
-    p_k (1 - F_kj) / (1 - p_k F_kj)  if it is absent,    and to what makes the mean of both p_k  if it is present.
+    p_k (1 - F_kj) / (1 - p_k F_kj);
 
-The gain is how far the sum of the entropies of all causes falls in the mean over both answers.
+if it is present, p_k becomes the value that makes p_k the mean over both answers. The gain is the expected decrease of the sum
+of the entropies of all causes.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ _TINY = 1e-300
 
 
 class Question(NamedTuple):
-    """A finding that is not known yet.
+    """An unknown finding.
 
     Attributes
     ----------
     finding : str
-        Its name.
+        Name.
     number : int
-        Its column.
+        Column.
     probability : float
-        That it is present, given the others.
+        Probability that it is present, given the known findings.
     gain : float
-        Expected decrease, in nats, of the entropies of the causes (summed) once the answer is known.
+        Expected decrease of the summed entropies of the causes by the answer, in nats.
     """
 
     finding: str
@@ -42,14 +43,14 @@ class Question(NamedTuple):
 
 
 def questions(network: Network, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of each finding to be present, given posteriors (m,) of causes, and its gain; both (n,)."""
+    """Return the probability that each finding is present, given posteriors (m,) of causes, and its gain; both (n,)."""
     model = network.search_model
-    p, kept = probabilities[model.causes], model.kept
-    absent = 1 - p * (1 - kept)  # of the finding if only this cause could act
+    p, absence_factors = probabilities[model.causes], model.absence_factors
+    absent = 1 - p * (1 - absence_factors)  # P(finding absent) if only this cause could act
     logs = np.bincount(model.findings, np.log(np.maximum(absent, _TINY)), network.n)
     without = model.silent * np.exp(logs)
     present = np.maximum(1 - without[model.findings], _TINY)
-    if_absent = p * kept / np.maximum(absent, _TINY)
+    if_absent = p * absence_factors / np.maximum(absent, _TINY)
     if_present = np.clip((p - (1 - present) * if_absent) / present, 0.0, 1.0)
     after = (1 - present) * _entropy(if_absent) + present * _entropy(if_present)
     return 1 - without, np.bincount(model.findings, _entropy(p) - after, network.n)

@@ -1,4 +1,4 @@
-"""What rows of findings say about the causes: the record of it, the methods it may come from, and rows as flags."""
+"""Record of posteriors with their methods, and checks of rows of findings."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Posteriors:
-    """What rows of findings say about the causes.
+    """Posteriors of the causes for rows of findings.
 
     Attributes
     ----------
     probabilities : ndarray of shape (rows, m)
         P[d_k = 1 | x].
     log_likelihood : ndarray of shape (rows,)
-        log P[x] of what is observed, in nats. For methods 2 and 3 a lower bound: the logarithm of the joint probability of x
-        and the distinct configurations that chains visited, or that were listed.
+        log P[x] of the known findings, in nats. For methods 2 and 3 a lower bound: log of the joint probability of x and the
+        distinct configurations that chains visited or that were listed.
     method : ndarray of shape (rows,)
         0 enumeration, 1 sum over the subsets of the present findings, 2 sampling, 3 sum over likely configurations.
     error : ndarray of shape (rows,)
-        Accuracy of the row's probabilities: a bound on rounding for exact methods, and for sampling the standard error,
-        largest over the causes. Chains that all miss the same configurations do not show in it. Of likely configurations
-        the share of those that are hardly likely enough to be listed, which is about that of those that are not.
+        Accuracy of the row's probabilities: a bound on rounding for exact methods, and the standard error for sampling,
+        largest over the causes, which cannot show configurations that all chains miss. For likely configurations it is the
+        share of those that are hardly likely enough to be listed, about that of the unlisted ones.
     """
 
     probabilities: np.ndarray
@@ -38,19 +38,19 @@ class Posteriors:
     error: np.ndarray
 
 
-def as_flags(values: Any, name: str, n: int) -> np.ndarray:
-    """A new boolean array of shape (rows, n)."""
+def check_flags(values: Any, name: str, n: int) -> np.ndarray:
+    """Return values as a new boolean array of shape (rows, n)."""
     flags = np.asarray(values)
     if flags.ndim != 2 or flags.shape[1] != n:
-        raise LatentiaError(f"{name} has shape {flags.shape}: a row has {n} findings in this network.")
+        raise LatentiaError(f"{name} has shape {flags.shape}; expected rows of {n} findings.")
     if flags.dtype != bool:
-        bad = np.argwhere(~((flags == 0) | (flags == 1)))
-        if len(bad):
-            i, j = bad[0]
-            raise LatentiaError(f"{name}[{i}, {j}] is {flags[i, j]!r}: 0 and 1 or booleans are needed.")
+        invalid = np.argwhere(~((flags == 0) | (flags == 1)))
+        if len(invalid):
+            i, j = invalid[0]
+            raise LatentiaError(f"{name}[{i}, {j}] is {flags[i, j]!r}; expected 0, 1 or a boolean.")
     return np.array(flags, dtype=bool, order="C")
 
 
-def lists_of(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What is set in each row of flags: ends of the rows (n_rows + 1,) and, row by row, places."""
+def list_set_places(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """List the set places of each row of flags: ends of the rows (n_rows + 1,), and places row by row."""
     return np.append(0, np.cumsum(np.count_nonzero(flags, axis=1))), np.ascontiguousarray(np.nonzero(flags)[1])

@@ -1,18 +1,18 @@
 """The likeliest configurations of the causes of a row, by best-first search from the mode.
 
-Turning on cause k beside a set of causes S changes the logarithm of the joint probability of a configuration and the row by
+Turning on cause k, given a set of causes S, changes the logarithm of the joint probability of a configuration and the row by
 
     gain_k(S) = log rho_k / (1 - rho_k) - sum_(i absent) W_ki + sum_(i present) log (1 - p_i(S) t_ki) / (1 - p_i(S)),
 
 p_i(S) being the probability that i is absent and t = exp(-W). The last sum falls as S grows, because causes explain each
-other away. So a gain beside a smaller set bounds the one beside a larger set, and a cause that costs too much beside the
-empty set does so beside all: few causes of a row are candidates at all.
+other away. So a gain given a smaller set bounds that given a larger one. A cause that costs too much given the empty
+set always does: few causes of a row are candidates at all.
 
-The search climbs to a mode by single flips. Then the likeliest configuration that was not looked at yet is looked at, and of
-those that differ from it by one cause the likely ones are added, as long as there are any within some nats of the best. A
-sum over what it finds is one over all that is that likely and can be reached through others that are.
+The search climbs to a mode by single flips. Then it expands the likeliest configuration not expanded yet: likely ones that
+differ from it by one cause are added, until none within some nats of the best remains. The result holds all configurations that
+are likely and can be reached through likely ones.
 
-Only links count, causes and findings with t < 1: of a row those of the present findings, and of a candidate its own among them.
+Only links are read, pairs of a cause and a finding with t < 1: those of the present findings of a row, and of its candidates.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-MOST_FOUND = 128  # configurations of a row
-MOST_CANDIDATES = 62  # bits of a configuration
-_KEPT, _LOOKED_AT = 7.0, 6.0  # nats below the best
-_LEAST_GAIN = 1e-9
-_SMALL, _LARGE = 1e-200, 1e200  # products of factors from 1e-12 to 1e12 at which their logarithm is taken
-_LEAST = 1e-15  # P(present), of rounding
+MAX_CONFIGURATIONS = 128  # listed configurations of a row
+MAX_CANDIDATES = 62  # causes of a configuration, one a bit
+_MAX_NATS_BELOW, _MAX_NATS_EXPANDED = 7.0, 6.0  # nats below the best of listed, and of expanded configurations
+_MIN_GAIN = 1e-9  # smaller gains are rounding
+_SMALL, _LARGE = 1e-200, 1e200  # products of factors from 1e-12 to 1e12 at which logarithms are taken
+_MIN_PROBABILITY = 1e-15  # smallest P(present), against rounding
 
 
 class SearchModel(NamedTuple):
-    """A network of m causes and n findings as the search takes it: its links, by finding and by cause.
+    """A network of m causes and n findings as lists of links, by finding and by cause.
 
     Attributes
     ----------
     starts : ndarray of int64, shape (n + 1,)
-        Where the links of each finding start.
+        Start of the links of each finding.
     parents : ndarray of int32, shape (n_links,)
-        Their causes.
+        Causes of these links.
     gains : ndarray of shape (n_links,)
-        What the finding, if it is present, adds to the gain of the cause beside the empty set.
+        Contribution of the finding, if it is present, to the gain of the cause given the empty set.
     first : ndarray of int64, shape (m + 1,)
-        Where the links of each cause start.
+        Start of the links of each cause.
     findings : ndarray of int32, shape (n_links,)
-        Their findings.
-    kept : ndarray of shape (n_links,)
-        Their t.
+        Findings of these links.
+    absence_factors : ndarray of shape (n_links,)
+        t of these links.
     base : ndarray of shape (m,)
         log rho / (1 - rho), less the weights of all findings.
     silent : ndarray of shape (n,)
@@ -58,151 +58,154 @@ class SearchModel(NamedTuple):
     gains: np.ndarray
     first: np.ndarray
     findings: np.ndarray
-    kept: np.ndarray
+    absence_factors: np.ndarray
     base: np.ndarray
     silent: np.ndarray
 
     @classmethod
-    def of(cls, strengths: np.ndarray, leak: np.ndarray, priors: np.ndarray) -> SearchModel:
-        """The model of strengths (m, n), leaks and priors that are neither 0 nor 1."""
+    def from_strengths(cls, strengths: np.ndarray, leak: np.ndarray, priors: np.ndarray) -> SearchModel:
+        """Return the model of strengths (m, n), leaks and priors that are neither 0 nor 1."""
         causes, findings = np.nonzero(strengths)
-        kept, silent = 1 - strengths[causes, findings], 1 - leak
-        gains = -np.log(kept) + np.log1p(-silent[findings] * kept) - np.log(leak[findings])
+        absence_factors, silent = 1 - strengths[causes, findings], 1 - leak
+        gains = -np.log(absence_factors) + np.log1p(-silent[findings] * absence_factors) - np.log(leak[findings])
         base = np.log(priors) - np.log1p(-priors) + np.log1p(-strengths).sum(axis=1)
         order = np.argsort(findings, kind="stable")
         first, starts = (
-            np.append(0, np.cumsum(np.bincount(one, minlength=size)))
-            for one, size in ((causes, len(priors)), (findings, len(leak)))
+            np.append(0, np.cumsum(np.bincount(numbers, minlength=size)))
+            for numbers, size in ((causes, len(priors)), (findings, len(leak)))
         )
         parents, findings = causes[order].astype(np.int32), findings.astype(np.int32)
-        return cls(starts, parents, gains[order], first, findings, kept, base, silent)
+        return cls(starts, parents, gains[order], first, findings, absence_factors, base, silent)
 
     @property
     def causes(self) -> np.ndarray:
-        """The cause of every link, by cause."""
+        """Cause of every link, in the order of causes."""
         return np.repeat(np.arange(len(self.base)), np.diff(self.first))
 
 
-class Likely(NamedTuple):
+class LikelyConfigurations(NamedTuple):
     """Likely configurations of some rows.
 
     Attributes
     ----------
     causes : ndarray of int64, shape (n_rows, c)
-        Those that can be on in a likely configuration of a row, the likeliest first; m where there are no more.
-    masks : ndarray of int64, shape (n_rows, MOST_FOUND)
-        Bit a: whether causes[a] is on.
-    logs : ndarray of shape (n_rows, MOST_FOUND)
-        Logarithms of their joint probabilities with the row, relative to the empty configuration; -inf where there are no more.
-    n_found : ndarray of int64, shape (n_rows,)
+        Causes that can be on in a likely configuration of a row, the likeliest first, padded with m.
+    masks : ndarray of int64, shape (n_rows, MAX_CONFIGURATIONS)
+        Bit a is set if causes[a] is on.
+    logs : ndarray of shape (n_rows, MAX_CONFIGURATIONS)
+        Log joint probabilities with the row, relative to the empty configuration, padded with -inf.
+    n_configurations : ndarray of int64, shape (n_rows,)
         Number of configurations.
     crowded : ndarray of bool, shape (n_rows,)
-        Whether there were more of them.
+        Whether there are more than can be listed.
     """
 
     causes: np.ndarray
     masks: np.ndarray
     logs: np.ndarray
-    n_found: np.ndarray
+    n_configurations: np.ndarray
     crowded: np.ndarray
 
 
 def likely_configurations(
     model: SearchModel, indptr: np.ndarray, indices: np.ndarray, gap_indptr: np.ndarray, gap_indices: np.ndarray
-) -> Likely:
-    """Search rows, given by lists of the findings that are present and of those that are not known: all others are absent."""
+) -> LikelyConfigurations:
+    """Search the configurations of rows, given by lists of present and of unknown findings; all others are absent."""
     n, m = len(indptr) - 1, len(model.base)
-    found = Likely(
-        np.full((n, min(m, MOST_CANDIDATES)), m), np.zeros((n, MOST_FOUND), np.int64), np.full((n, MOST_FOUND), -np.inf),
+    result = LikelyConfigurations(
+        np.full((n, min(m, MAX_CANDIDATES)), m), np.zeros((n, MAX_CONFIGURATIONS), np.int64),
+        np.full((n, MAX_CONFIGURATIONS), -np.inf),
         np.empty(n, np.int64), np.empty(n, bool),
     )  # fmt: skip
-    _search(indptr, indices, gap_indptr, gap_indices, *model, *found)
-    return found
+    _search(indptr, indices, gap_indptr, gap_indices, *model, *result)
+    return result
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------
-# Loops copy and search arrays: assignments to slices, sorting and reductions would take seconds to compile.
+# Loops copy and search arrays, since slices, sorting and reductions would take seconds to compile.
 
 
 @njit(nogil=True, cache=True)
 def _search(
-    indptr, indices, gap_indptr, gap_indices, starts, parents, gains, first, findings, kept, base, silent, causes,
-    masks, logs, n_found, crowded,
+    indptr, indices, gap_indptr, gap_indices, starts, parents, gains, first, findings, absence_factors, base, silent, causes,
+    masks, logs, n_configurations, crowded,
 ):  # fmt: skip
-    m, n, most = len(base), len(silent), causes.shape[1]
-    alone, own, here, off, fired = np.empty(m), np.empty(m), np.empty(m), np.empty(n), np.empty(n)
-    seats, ends = np.full(n, -1), np.empty(most + 1, np.int64)
-    size = most_links(first, most)
-    edges, places, passing = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
-    # bounds[x]: gains beside configuration x, or bounds on them, of causes that are off in it.
-    bounds, looked_at = np.empty((masks.shape[1], most)), np.empty(masks.shape[1], np.bool_)
+    m, n, max_causes = len(base), len(silent), causes.shape[1]
+    alone, base_with_links, base_of_row, off, fired = np.empty(m), np.empty(m), np.empty(m), np.empty(n), np.empty(n)
+    scratch, ends = np.full(n, -1), np.empty(max_causes + 1, np.int64)
+    size = bound_links(first, max_causes)
+    link_numbers, places, row_factors = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
+    # bounds[x]: gains, or bounds on them, of causes that are off in configuration x.
+    bounds, is_expanded = np.empty((masks.shape[1], max_causes)), np.empty(masks.shape[1], np.bool_)
     for r in range(len(indptr) - 1):
         for k in range(m):
-            here[k] = base[k]
+            base_of_row[k] = base[k]
         for place in range(gap_indptr[r], gap_indptr[r + 1]):
-            seats[gap_indices[place]] = 0
+            scratch[gap_indices[place]] = 0
         if gap_indptr[r + 1] > gap_indptr[r]:
             for k in range(m):
                 for e in range(first[k], first[k + 1]):
-                    if seats[findings[e]] == 0:
-                        here[k] -= np.log(kept[e])
+                    if scratch[findings[e]] == 0:
+                        base_of_row[k] -= np.log(absence_factors[e])
         for place in range(gap_indptr[r], gap_indptr[r + 1]):
-            seats[gap_indices[place]] = -1
+            scratch[gap_indices[place]] = -1
         for k in range(m):
-            alone[k] = here[k]
+            alone[k] = base_of_row[k]
         present = indices[indptr[r] : indptr[r + 1]]
         for i in present:
             for e in range(starts[i], starts[i + 1]):
                 alone[parents[e]] += gains[e]
-        c = _choose(alone, causes[r])
-        own_links(present, first, findings, kept, causes[r, :c], seats, ends, edges, places, passing)
+        c = _choose_candidates(alone, causes[r])
+        list_row_links(
+            present, first, findings, absence_factors, causes[r, :c], scratch, ends, link_numbers, places, row_factors
+        )
         for a in range(c):
             k = causes[r, a]
-            own[k] = here[k]
+            base_with_links[k] = base_of_row[k]
             for x in range(ends[a], ends[a + 1]):
-                own[k] -= np.log(passing[x])
-        n_found[r], crowded[r] = _configurations(
-            alone, own, silent, causes[r, :c], present, ends, places, passing, off, fired, bounds, looked_at, masks[r],
-            logs[r],
+                base_with_links[k] -= np.log(row_factors[x])
+        n_configurations[r], crowded[r] = _list_configurations(
+            alone, base_with_links, silent, causes[r, :c], present, ends, places, row_factors, off, fired, bounds, is_expanded,
+            masks[r], logs[r],
         )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
-def most_links(first, n_causes):
-    """A bound on how many links so many causes have."""
-    most = 0
+def bound_links(first, n_causes):
+    """Return a bound on the number of links of ``n_causes`` causes."""
+    max_links = 0
     for k in range(len(first) - 1):
-        most = max(most, first[k + 1] - first[k])
-    return min(most * n_causes, first[-1])
+        max_links = max(max_links, first[k + 1] - first[k])
+    return min(max_links * n_causes, first[-1])
 
 
 @njit(nogil=True, cache=True)
-def own_links(present, first, findings, kept, causes, seats, ends, edges, places, passing):
-    """List the links of some causes with the present findings: those of causes[a] from ends[a] to ends[a + 1].
+def list_row_links(present, first, findings, absence_factors, causes, scratch, ends, link_numbers, places, row_factors):
+    """List the links of some causes with the present findings; those of causes[a] go from ends[a] to ends[a + 1].
 
-    ``edges`` gets their numbers, ``places`` that of the finding among the present ones, ``passing`` t. ``seats`` (n,) is -1
-    before and after.
+    ``link_numbers`` gets their numbers, ``places`` that of the finding among the present ones, ``row_factors`` t. ``scratch``
+    (n,) is -1 before and after.
     """
     for j, i in enumerate(present):
-        seats[i] = j
-    at = ends[0] = 0
+        scratch[i] = j
+    place = ends[0] = 0
     for a, k in enumerate(causes):
         for e in range(first[k], first[k + 1]):
-            j = seats[findings[e]]
+            j = scratch[findings[e]]
             if j >= 0:
-                edges[at], places[at], passing[at] = e, j, kept[e]
-                at += 1
-        ends[a + 1] = at
+                link_numbers[place], places[place], row_factors[place] = e, j, absence_factors[e]
+                place += 1
+        ends[a + 1] = place
     for i in present:
-        seats[i] = -1
+        scratch[i] = -1
 
 
 @njit(nogil=True, cache=True)
-def _choose(gains, causes):
-    """Fill ``causes`` with those that can be on, given their gains beside the empty set; how many they are."""
+def _choose_candidates(gains, causes):
+    """Fill ``causes`` with those that can be on, given gains given the empty set; return their number."""
     n = 0
     for k in range(len(gains)):
-        if gains[k] <= -_KEPT:
+        if gains[k] <= -_MAX_NATS_BELOW:
             continue
         at = n
         while at > 0 and gains[causes[at - 1]] < gains[k]:
@@ -216,86 +219,86 @@ def _choose(gains, causes):
 
 
 @njit(nogil=True, cache=True)
-def _configurations(
-    alone, base, silent, causes, present, ends, places, passing, off, fired, bounds, looked_at, masks, logs
+def _list_configurations(
+    alone, base, silent, causes, present, ends, places, row_factors, off, fired, bounds, is_expanded, masks, logs
 ):
-    """Fill ``masks`` and ``logs`` for a row; the number of configurations, and whether there were more of them.
+    """Fill ``masks`` and ``logs`` for a row; return the number of configurations, and whether there were more.
 
-    ``alone`` (m,) are gains beside the empty set, ``base`` (m,) log rho / (1 - rho) less the loads of the absent findings.
+    ``alone`` (m,) are gains given the empty set, ``base`` (m,) log rho / (1 - rho) less the loads of the absent findings.
     """
-    logs[0] = _climb(alone, base, silent, causes, present, ends, places, passing, off, fired, masks, bounds[0])
-    looked_at[0] = False
-    n, best, more = 1, logs[0], False
+    logs[0] = _climb(alone, base, silent, causes, present, ends, places, row_factors, off, fired, masks, bounds[0])
+    is_expanded[0] = False
+    n, best, is_crowded = 1, logs[0], False
     while True:
-        x, highest = -1, best - _LOOKED_AT
+        x, highest = -1, best - _MAX_NATS_EXPANDED
         for y in range(n):
-            if not looked_at[y] and logs[y] > highest:
+            if not is_expanded[y] and logs[y] > highest:
                 x, highest = y, logs[y]
         if x < 0:
-            return n, more
-        looked_at[x] = True
-        fire(masks[x], silent, present, ends, places, passing, off, fired)
+            return n, is_crowded
+        is_expanded[x] = True
+        compute_absence(masks[x], silent, present, ends, places, row_factors, off, fired)
         for a in range(len(causes)):
             mask, on, k = masks[x] ^ (1 << a), masks[x] >> a & 1, causes[a]
-            if not on and logs[x] + bounds[x, a] <= best - _KEPT:
+            if not on and logs[x] + bounds[x, a] <= best - _MAX_NATS_BELOW:
                 continue
-            known = False
+            is_listed = False
             for y in range(n):
-                known |= masks[y] == mask
-            if known:
+                is_listed |= masks[y] == mask
+            if is_listed:
                 continue
             if on:
-                log = logs[x] + _without(ends[a], ends[a + 1], places, passing, off, fired) - base[k]
+                log = logs[x] + _gain_of_removing(ends[a], ends[a + 1], places, row_factors, off, fired) - base[k]
             else:
-                bounds[x, a] = _with(ends[a], ends[a + 1], places, passing, off, fired) + base[k]
+                bounds[x, a] = _gain_of_adding(ends[a], ends[a + 1], places, row_factors, off, fired) + base[k]
                 log = logs[x] + bounds[x, a]
-            if log <= best - _KEPT:
+            if log <= best - _MAX_NATS_BELOW:
                 continue
             at = n
             if n < len(masks):
                 n += 1
             else:
-                at, more = 0, True
+                at, is_crowded = 0, True
                 for y in range(1, n):
                     if logs[y] < logs[at]:
                         at = y
                 if logs[at] >= log or at == x:
                     continue
-            masks[at], logs[at], looked_at[at] = mask, log, False
+            masks[at], logs[at], is_expanded[at] = mask, log, False
             for b in range(len(causes)):
                 bounds[at, b] = alone[causes[b]] if on else bounds[x, b]
             best = max(best, log)
 
 
 @njit(nogil=True, cache=True)
-def _climb(alone, base, silent, causes, present, ends, places, passing, off, fired, masks, gains):
-    """The logarithm of a mode that single flips lead to, left in ``masks[0]``; ``gains`` (c,) gets bounds beside it."""
+def _climb(alone, base, silent, causes, present, ends, places, row_factors, off, fired, masks, gains):
+    """Climb to a mode by single flips, left in ``masks[0]``; return its logarithm and fill ``gains`` (c,) with bounds."""
     log, masks[0] = 0.0, 0
     for a, k in enumerate(causes):
         gains[a] = alone[k]
     for _ in range(4 * len(causes)):
-        best, most, mask = -1, _LEAST_GAIN, masks[0]
+        best, largest_gain, mask = -1, _MIN_GAIN, masks[0]
         if mask:
-            fire(mask, silent, present, ends, places, passing, off, fired)
+            compute_absence(mask, silent, present, ends, places, row_factors, off, fired)
         for a, k in enumerate(causes):
             gain = gains[a]
             if mask >> a & 1:
-                gain = _without(ends[a], ends[a + 1], places, passing, off, fired) - base[k]
-            elif mask and gain > most:  # else its bound says enough
-                gain = gains[a] = _with(ends[a], ends[a + 1], places, passing, off, fired) + base[k]
-            if gain > most:
-                best, most = a, gain
+                gain = _gain_of_removing(ends[a], ends[a + 1], places, row_factors, off, fired) - base[k]
+            elif mask and gain > largest_gain:  # otherwise its bound rules it out
+                gain = gains[a] = _gain_of_adding(ends[a], ends[a + 1], places, row_factors, off, fired) + base[k]
+            if gain > largest_gain:
+                best, largest_gain = a, gain
         if best < 0:
             break
         if mask >> best & 1:
             for a, k in enumerate(causes):
                 gains[a] = alone[k]
-        masks[0], log = mask ^ (1 << best), log + most
+        masks[0], log = mask ^ (1 << best), log + largest_gain
     return log
 
 
 @njit(nogil=True, cache=True)
-def fire(mask, silent, present, ends, places, passing, off, fired):
+def compute_absence(mask, silent, present, ends, places, row_factors, off, fired):
     """Fill ``off`` with P(absent) of the present findings and ``fired`` with 1 / P(present) in a configuration."""
     for j, i in enumerate(present):
         off[j] = silent[i]
@@ -303,29 +306,29 @@ def fire(mask, silent, present, ends, places, passing, off, fired):
     while mask >> a:
         if mask >> a & 1:
             for x in range(ends[a], ends[a + 1]):
-                off[places[x]] *= passing[x]
+                off[places[x]] *= row_factors[x]
         a += 1
     for j in range(len(present)):
         fired[j] = 1.0 / (1.0 - off[j])
 
 
 @njit(nogil=True, cache=True)
-def _with(start, stop, places, passing, off, fired):
-    """What a cause, whose links these are, adds to the sum of the logarithms of P(present)."""
+def _gain_of_adding(start, stop, places, row_factors, off, fired):
+    """Return the change of the sum of log P(present) if a cause with these links is turned on."""
     total, product = 0.0, 1.0
     for x in range(start, stop):
-        product *= (1.0 - off[places[x]] * passing[x]) * fired[places[x]]
+        product *= (1.0 - off[places[x]] * row_factors[x]) * fired[places[x]]
         if product > _LARGE:
             total, product = total + np.log(product), 1.0
     return total + np.log(product)
 
 
 @njit(nogil=True, cache=True)
-def _without(start, stop, places, passing, off, fired):
-    """The same, negative, of a cause that is on and is turned off."""
+def _gain_of_removing(start, stop, places, row_factors, off, fired):
+    """Return the change of the sum of log P(present) if a cause with these links is turned off."""
     total, product = 0.0, 1.0
     for x in range(start, stop):
-        product *= max(1.0 - off[places[x]] / passing[x], _LEAST) * fired[places[x]]
+        product *= max(1.0 - off[places[x]] / row_factors[x], _MIN_PROBABILITY) * fired[places[x]]
         if product < _SMALL:
             total, product = total + np.log(product), 1.0
     return total + np.log(product)

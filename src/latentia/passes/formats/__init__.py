@@ -1,8 +1,8 @@
-"""File formats, one a module, read in pieces and converted to the binary cache.
+"""File formats, one a module: files are read in pieces and converted to the binary cache.
 
-Each error names the file and the line. A pipe is copied to a temporary file and read from there; its cache is deleted with it,
-as soon as it is mapped. The cache of a file lies beside it, in another folder, or is deleted as that of a pipe is. It serves as
-long as the file has the same content, whatever its times say.
+Each error names the file and the line. A pipe is copied to a temporary file and read from there; its cache is deleted as soon
+as it is mapped. The cache of a file lies beside it, in another folder, or is deleted like that of a pipe. It is used as long as
+the file has the same content, whatever its times.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._scratch import can_write, real_path, scratch_folder
 from ...exceptions import FileNotice, LatentiaError, warn
+from ...system.scratch import can_write, real_path, scratch_folder
 from ..cache import read_cache, read_header, remove_cache, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
 from ._sizes import free_memory, rows_fit
@@ -26,9 +26,9 @@ from ._text import (
     LONGEST_LINE,
     STANDARD_INPUT,
     bytes_read,
+    check_encoding,
     chunks,
     find_encoding,
-    known_encoding,
     no_encoding,
     open_lines,
     open_text,
@@ -44,11 +44,11 @@ __all__ = [
     "LONGEST_LINE",
     "STANDARD_INPUT",
     "bytes_read",
+    "check_encoding",
     "chunks",
     "detect_format",
     "find_encoding",
     "free_memory",
-    "known_encoding",
     "no_encoding",
     "open_lines",
     "open_tables",
@@ -72,8 +72,8 @@ _CONVERTERS: dict[str, _Convert] = {
 
 
 _OPTIONS: dict[str, tuple[str, ...]] = {"svmlight": svmlight.OPTIONS, "parquet": parquet.OPTIONS}
-_HASHED_WHOLE = 1 << 28  # bytes of a file that are read at once to tell its content
-_SAMPLES, _SAMPLE = 64, 1 << 20  # of a larger one
+_MAX_WHOLE_HASH = 1 << 28  # bytes: files up to this size are hashed completely
+_N_SAMPLES, _SAMPLE_SIZE = 64, 1 << 20  # number and bytes of the pieces that are hashed of a larger file
 
 
 def open_tables(
@@ -83,7 +83,7 @@ def open_tables(
     progress: bool,
     options: dict[str, Any],
 ) -> tuple[list[Any], list[str] | None]:
-    """Tables and column names of a file, through its cache, which is written if absent or stale."""
+    """Return tables and column names of a file, through its cache, which is written if missing or stale."""
     with reusable(path) as file:
         with readable(file):
             if not file.exists():
@@ -96,46 +96,46 @@ def open_tables(
             return read_cache(file)
         with readable(file):
             if not stat.S_ISREG(file.stat().st_mode):
-                raise LatentiaError("cannot be read: a folder, and a file is needed.", source=path)
+                raise LatentiaError("expected a file, found a folder.", source=path)
             if kind == "pairs" and pairs.is_array(file):
                 return [pairs.map_array(file)], None
         if file != path or cache is False:
-            return _without_cache(file, kind, progress, options)
-        folder = _cache_folder(path, None if cache is True else cache)
+            return _open_temporarily(file, kind, progress, options)
+        folder = _choose_cache_folder(path, None if cache is True else cache)
         if cache in (None, True) and not can_write(folder.parent):
-            return _through_unwritable(path, kind, folder, progress, options)
-        return _through_cache(path, kind, folder, progress, options)
+            return _open_in_unwritable_folder(path, kind, folder, progress, options)
+        return _open_cached(path, kind, folder, progress, options)
 
 
 def _check_options(kind: str, options: dict[str, Any]) -> None:
-    """Raise for an option that files of this kind do not have."""
-    known = _OPTIONS.get(kind, ())
+    """Raise for an option that this format does not have."""
+    allowed = _OPTIONS.get(kind, ())
     for name, value in options.items():
-        if name not in known and value is not None:
-            has = f"has {', '.join(known)}" if known else "has none"
-            raise LatentiaError(f"no option of this format ({kind}), which {has}.", parameter=name, value=value)
+        if name not in allowed and value is not None:
+            statement = f"has {', '.join(allowed)}" if allowed else "has none"
+            raise LatentiaError(f"no option of this format ({kind}), which {statement}.", parameter=name, value=value)
 
 
 _Tables = tuple[list[Any], list[str] | None]
 
 
-def _without_cache(path: Path, kind: str, progress: bool, options: dict[str, Any]) -> _Tables:
-    """Through a temporary copy, which goes as soon as it is mapped."""
+def _open_temporarily(path: Path, kind: str, progress: bool, options: dict[str, Any]) -> _Tables:
+    """Return tables and names through a temporary cache, which is deleted as soon as it is mapped."""
     with scratch_folder() as folder:
-        return _through_cache(path, kind, folder / f"{path.name[:50]}{CACHE_SUFFIX}", progress, options)
+        return _open_cached(path, kind, folder / f"{path.name[:50]}{CACHE_SUFFIX}", progress, options)
 
 
-def _through_unwritable(path: Path, kind: str, folder: Path, progress: bool, options: dict[str, Any]) -> _Tables:
-    """Through the cache beside the file if that is still good; else without one, which is said."""
+def _open_in_unwritable_folder(path: Path, kind: str, folder: Path, progress: bool, options: dict[str, Any]) -> _Tables:
+    """Return tables and names through the cache beside the file if it is valid; else through a temporary one, with a notice."""
     with readable(path):
         header = read_header(folder)
-        if header is not None and header["source"] == _fingerprint(path, kind, options):
+        if header is not None and header["source"] == _compute_fingerprint(path, kind, options):
             with contextlib.suppress(LatentiaError):  # damaged
                 return read_cache(folder)
-    tables = _without_cache(path, kind, progress, options)
+    tables = _open_temporarily(path, kind, progress, options)
     warn(
         FileNotice(
-            f"{path}: no binary copy could be kept, as the folder cannot be written: later runs convert the file again.",
+            f"{path}: no binary copy was stored, as the folder cannot be written: later runs convert the file again.",
             "cache=FOLDER puts one elsewhere.",
             parameter="cache",
         )
@@ -143,11 +143,11 @@ def _through_unwritable(path: Path, kind: str, folder: Path, progress: bool, opt
     return tables
 
 
-def _through_cache(path: Path, kind: str, folder: Path, progress: bool, options: dict[str, Any]) -> _Tables:
+def _open_cached(path: Path, kind: str, folder: Path, progress: bool, options: dict[str, Any]) -> _Tables:
     sweep_cache(folder)
     with readable(path, "read or converted"):
-        source, before = _fingerprint(path, kind, options), _moment(path)
-        for _ in range(3):  # another process may be replacing the cache under our eyes
+        source, before = _compute_fingerprint(path, kind, options), _read_times(path)
+        for _ in range(3):  # another process may be replacing the cache meanwhile
             header = read_header(folder)
             if header is not None and header["source"] == source:
                 try:
@@ -155,87 +155,89 @@ def _through_cache(path: Path, kind: str, folder: Path, progress: bool, options:
                 except LatentiaError:
                     remove_cache(folder)  # damaged
             _CONVERTERS[kind](path, folder, source, progress, dict(options))
-            if _moment(path) != before:
+            if _read_times(path) != before:
                 remove_cache(folder)
-                raise LatentiaError("was changed while it was read. Read it again when it is complete.", source=path)
+                raise LatentiaError(
+                    "the file changed while it was read. Read it again when it is complete.", source=path
+                )
             if folder.parent == path.parent:
                 _announce(path, folder)
         return read_cache(folder)
 
 
 def _announce(path: Path, folder: Path) -> None:
-    """Say that there is a folder now that nobody has asked for."""
+    """Issue a notice about a new folder that the user did not ask for."""
     try:
         size = sum(file.stat().st_size for file in folder.iterdir())
-    except FileNotFoundError:  # another thread or process is replacing it, and says so itself
+    except FileNotFoundError:  # another thread or process is replacing it, and issues the notice
         return
     text = f"{size / 2**20:.0f} MB" if size >= 2**20 else f"{size / 2**10:.0f} kB"
     warn(
         FileNotice(
-            f"{path}: a binary copy, which later runs read faster, was put beside it as {folder.name} ({text}). It can be "
-            "deleted at any time.",
+            f"{path}: a binary copy, which later runs read faster, was stored beside it as {folder.name} ({text}). You can "
+            "delete it at any time.",
             "cache=FOLDER puts it elsewhere, and cache=False keeps none.",
             parameter="cache",
         )
     )
 
 
-def _cache_folder(path: Path, cache: str | os.PathLike[str] | None) -> Path:
-    """Beside the file, or in the folder ``cache`` under a name of its own for every path."""
+def _choose_cache_folder(path: Path, cache: str | os.PathLike[str] | None) -> Path:
+    """Return a folder beside the file, or in the folder ``cache`` under a name that is unique for every path."""
     if cache is None:
         return path.with_name(f"{path.name}{CACHE_SUFFIX}")
     digest = hashlib.sha256(str(real_path(path)).encode()).hexdigest()[:12]
     return Path(cache) / f"{path.name}.{digest}{CACHE_SUFFIX}"
 
 
-def _fingerprint(path: Path, kind: str, options: dict[str, Any]) -> dict[str, Any]:
-    """What a cache depends on: the content of the file and of its vocabulary, and how they are read."""
+def _compute_fingerprint(path: Path, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts that a cache depends on: format, options, and content of the file and of its vocabulary."""
     facts: dict[str, Any] = {
         "format": kind,
-        "options": {k: _plain(v) for k, v in options.items() if v is not None},
+        "options": {k: _to_json_value(v) for k, v in options.items() if v is not None},
     }
     for name, file in (("file", path), ("vocabulary", vocabulary_file(path))):
-        facts[name] = None if file is None else [file.name, *_content(file)]
+        facts[name] = None if file is None else [file.name, *_digest_content(file)]
     return facts
 
 
-def _content(path: Path) -> list[Any]:
-    """Size and checksum of a file; of a large one the checksum of samples, and its times.
+def _digest_content(path: Path) -> list[Any]:
+    """Return size and checksum of a file; of a large one the checksum of samples, and its times.
 
-    The second of these is that of the last change by whatever means, which nobody can set.
+    The second time is that of the last change of any kind, which no program can set.
     """
     size = path.stat().st_size
     digest = hashlib.blake2b(digest_size=16)
     with open(path, "rb") as file:
-        if size <= _HASHED_WHOLE:
-            while piece := file.read(_SAMPLE):
+        if size <= _MAX_WHOLE_HASH:
+            while piece := file.read(_SAMPLE_SIZE):
                 digest.update(piece)
             return [size, digest.hexdigest()]
-        for i in range(_SAMPLES):
-            file.seek((size - _SAMPLE) * i // (_SAMPLES - 1))
-            digest.update(file.read(_SAMPLE))
-    return [size, digest.hexdigest(), *_moment(path)[1:]]
+        for i in range(_N_SAMPLES):
+            file.seek((size - _SAMPLE_SIZE) * i // (_N_SAMPLES - 1))
+            digest.update(file.read(_SAMPLE_SIZE))
+    return [size, digest.hexdigest(), *_read_times(path)[1:]]
 
 
-def _moment(path: Path) -> list[int]:
-    """Size and times of a file, in nanoseconds."""
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+def _read_times(path: Path) -> list[int]:
+    """Return size and times (in nanoseconds) of a file."""
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
-def _plain(option: Any) -> Any:
-    """An option as it comes back from JSON."""
+def _to_json_value(option: Any) -> Any:
+    """Return an option as JSON gives it back."""
     if isinstance(option, np.generic):
         return option.item()
     return list(option) if isinstance(option, (list, tuple)) else option
 
 
 def detect_format(path: Path) -> str:
-    """Tell the format from the file's name and first lines."""
+    """Recognise the format by the file's name and first lines."""
     if path.is_dir():
         if read_header(path) is not None:
             return "cache"
-        raise LatentiaError("a folder without a cache in it.", source=path)
+        raise LatentiaError("expected a file or a cache, found a folder without a cache.", source=path)
     if path.suffix == ".parquet":
         return "parquet"
     if plain_name(path).endswith(".npy"):
@@ -249,15 +251,15 @@ def detect_format(path: Path) -> str:
     if all(line.isdigit() for line in lines[:3]):
         return "uci"
     headed = len(lines[0].split()) == 3 and all(part.isdigit() for part in lines[0].split())
-    if any(b":" in line for line in lines) or (headed and all(map(_are_labels, lines[1:]))):
+    if any(b":" in line for line in lines) or (headed and all(map(_is_label_line, lines[1:]))):
         return "svmlight"
     raise LatentiaError(
-        f"not recognised as UCI bag of words, MatrixMarket, svmlight, Parquet or NumPy. "
-        f"It begins with {lines[0][:60]!r}; name the format with format=.",
+        f"expected UCI bag of words, MatrixMarket, svmlight, Parquet or NumPy; the file begins with {lines[0][:60]!r}. "
+        "Name its format with format=.",
         source=path,
     )
 
 
-def _are_labels(line: bytes) -> bool:
-    """Whether a line is that of an svmlight document without words, where a MatrixMarket size has triples below it."""
+def _is_label_line(line: bytes) -> bool:
+    """Return True for a line of svmlight with labels alone: a document without words."""
     return not line or all(label.isdigit() for label in line.split(b","))

@@ -1,4 +1,4 @@
-"""Sizes that a file declares, checked against the file and the memory before anything of that size is made."""
+"""Checks of the sizes that a file declares against the file and the memory, before anything of that size is allocated."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ import math
 import os
 from pathlib import Path
 
-from ..._compressed import is_compressed, max_unpacked_size
 from ...exceptions import LatentiaError
+from ...system.compressed import is_compressed, max_unpacked_size
 
 try:
     import resource
 except ImportError:  # not on this system
     resource = None  # type: ignore[assignment]
 
-MOST = 2**31 - 1
-_ALWAYS = 10_000_000  # rows or columns that any file may have
+MAX_SIZE = 2**31 - 1
+_ALWAYS_ALLOWED = 10_000_000  # rows or columns that any file may have
 
 
-def header_number(path: Path, line: int, text: bytes) -> int:
-    """A number of a header, if a table can have so many of anything."""
-    if len(text) > 18 or int(text) > 64 * MOST:
+def parse_header_number(path: Path, line: int, text: bytes) -> int:
+    """Return a number of a header; raise if no table can be so large."""
+    if len(text) > 18 or int(text) > 64 * MAX_SIZE:
         raise LatentiaError(
-            f"the header says {text[:30].decode()}, which no table can have.", source=path, place=f"line {line}"
+            f"the header says {text[:30].decode()}, which is too large for a table.", source=path, place=f"line {line}"
         )
     return int(text)
 
 
 def check_shape(path: Path, lines: str, shape: tuple[int, int]) -> None:
-    """Raise where a header speaks of a table without rows or columns, or of one that is too large to be held."""
+    """Raise if a header describes a table without rows or columns, or one that is too large for the file or the memory."""
     if min(shape) < 1:
-        problem = ", and a table needs at least one of each."
-    elif max(shape) > MOST:
-        problem = f": more than {MOST} either way."
-    elif max(shape) > believable(path):
+        problem = ": expected at least one of each."
+    elif max(shape) > MAX_SIZE:
+        problem = f": expected at most {MAX_SIZE} of each."
+    elif max(shape) > estimate_max_size(path):
         problem = f", in a file of {path.stat().st_size} bytes. Is the number right?"
     elif not rows_fit(shape[0]):
         problem = ": that many rows do not fit into memory. Is the number right?"
@@ -43,38 +43,38 @@ def check_shape(path: Path, lines: str, shape: tuple[int, int]) -> None:
     raise LatentiaError(f"{shape[0]} rows and {shape[1]} columns{problem}", source=path, place=lines)
 
 
-def believable(path: Path) -> int:
-    """Rows or columns that a file may speak of: as many as it has bytes, for most of any more would be empty."""
+def estimate_max_size(path: Path) -> int:
+    """Return the largest plausible number of rows or columns: as many as the file has bytes, as more would be mostly empty."""
     size = path.stat().st_size
-    return max(_ALWAYS, max_unpacked_size(size) if is_compressed(path) else size)
+    return max(_ALWAYS_ALLOWED, max_unpacked_size(size) if is_compressed(path) else size)
 
 
 def rows_fit(n_rows: int) -> bool:
-    """Whether the beginnings of so many sparse rows fit into memory: 8 bytes a row, three times over."""
+    """Return True if the index of so many sparse rows fits into memory: 8 bytes a row, in three copies."""
     return 24 * n_rows <= free_memory()
 
 
 def free_memory() -> float:
-    """Bytes that this process may still take, as far as the system tells."""
-    found = [math.inf]
+    """Return the bytes that this process may still allocate, as far as the system tells."""
+    candidates = [math.inf]
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        candidates.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as file:
-        found += [1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable")]
+        candidates += [1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable")]
     if resource is not None:
-        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as file:
-            used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-            found += [max(most - used, 0)] if most != resource.RLIM_INFINITY else []
-    return min(found)
+            used_bytes = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            candidates += [max(limit - used_bytes, 0)] if limit != resource.RLIM_INFINITY else []
+    return min(candidates)
 
 
-def check_length(path: Path, line: int, n_entries: int, least: int) -> None:
-    """Raise where a file is too short for its entries, of which each takes so many bytes; a packed one is counted as read."""
+def check_length(path: Path, line: int, n_entries: int, min_bytes: int) -> None:
+    """Raise if a file is too short for its entries of at least ``min_bytes`` each; compressed files are not checked."""
     size = path.stat().st_size
-    if not is_compressed(path) and least * n_entries - 1 > size:
+    if not is_compressed(path) and min_bytes * n_entries - 1 > size:
         raise LatentiaError(
-            f"promises {n_entries} entries, which do not fit into a file of {size} bytes: truncated?",
+            f"the header promises {n_entries} entries, which do not fit into a file of {size} bytes: truncated?",
             source=path,
             place=f"line {line}",
         )

@@ -1,6 +1,6 @@
-"""Lists of pairs: one table of two columns, or of three, the last how often.
+"""Lists of pairs: one table of two columns, or of three, the third with counts.
 
-A text has two or three whole numbers per line, separated by blanks; what follows ``#`` is a comment. A ``.npy`` file has shape
+A text has two or three whole numbers per line, separated by blanks; ``#`` begins a comment. A ``.npy`` file has shape
 (N, 2) or (N, 3), and is mapped into memory instead of converted.
 """
 
@@ -13,57 +13,64 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from ..._compressed import is_compressed
 from ...exceptions import LatentiaError
+from ...system.compressed import is_compressed
 from .. import parsing
 from ..cache import CacheWriter
-from ._sizes import MOST, believable
+from ._sizes import MAX_SIZE, estimate_max_size
 from ._text import chunks, fail, open_lines, plain_name
 
-_LARGEST = 2**53  # what is exact as a float
-_PIECE = 1 << 20  # rows that are looked at together
+_MAX_EXACT = 2**53  # largest exact whole number in floating point
+_PIECE_ROWS = 1 << 20  # rows that are checked together
 _MAGIC = b"\x93NUMPY"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
-    """The table of a text: int32 if there are two columns, int64 if there are three."""
-    width = _width(path)
-    most = min(believable(path), MOST - 1)
+    """Convert a text to a table: int32 if there are two columns, int64 if there are three."""
+    width = _find_width(path)
+    max_word = min(estimate_max_size(path), MAX_SIZE - 1)
     with CacheWriter(folder, [width], source=source) as writer, open_lines(path) as file:
         for buffer, line in chunks(path, file, progress):
-            values, bad = parsing.pairs(buffer, width, float(most), float(_LARGEST))
+            values, bad = parsing.parse_pairs(buffer, width, float(max_word), float(_MAX_EXACT))
             if bad >= 0:
-                last = most if parsing.pairs(buffer, width, float(MOST - 1), float(_LARGEST))[1] != bad else MOST - 1
-                fail(path, line, buffer, bad, *_expected(path, width, last))
+                shown_max = (
+                    max_word
+                    if parsing.parse_pairs(buffer, width, float(MAX_SIZE - 1), float(_MAX_EXACT))[1] != bad
+                    else MAX_SIZE - 1
+                )
+                fail(path, line, buffer, bad, *_describe_expected(path, width, shown_max))
             writer.append(values.astype(np.int32) if width == 2 else values)
 
 
-def _expected(path: Path, width: int, most: int) -> tuple[str, str]:
-    """What a line should hold, and a hint where a number is too large for this file alone."""
-    expected = f"{('two', 'three')[width - 2]} whole numbers from 0 to {most}"
+def _describe_expected(path: Path, width: int, max_word: int) -> tuple[str, str]:
+    """Return the expected content of a line, and a hint if the limit is due to the size of the file."""
+    expected = f"{('two', 'three')[width - 2]} whole numbers from 0 to {max_word}"
     if width == 3:
-        expected += f", the third to {_LARGEST}"
-    return expected, "" if most == MOST - 1 else f" The file has {path.stat().st_size} bytes: are the numbers right?"
+        expected += f", the third to {_MAX_EXACT}"
+    return (
+        expected,
+        "" if max_word == MAX_SIZE - 1 else f" The file has {path.stat().st_size} bytes: are the numbers right?",
+    )
 
 
-def _width(path: Path) -> int:
-    """How many numbers the first line with any has."""
+def _find_width(path: Path) -> int:
+    """Return the number of columns, from the first line that is not empty."""
     with open_lines(path) as file:
         for number, line in enumerate(file, 1):
-            found = len(line.partition(b"#")[0].split())
-            if found in (2, 3):
-                return found
-            if found:
+            n_numbers = len(line.partition(b"#")[0].split())
+            if n_numbers in (2, 3):
+                return n_numbers
+            if n_numbers:
                 text = line.strip()[:80].decode("utf-8", "replace")
                 raise LatentiaError(
                     f"expected two or three whole numbers, found {text!r}.", source=path, place=f"line {number}"
                 )
-    raise LatentiaError("there are no pairs in the file.", source=path)
+    raise LatentiaError("expected pairs, found none in the file.", source=path)
 
 
 def is_array(path: Path) -> bool:
-    """Whether a file is one of NumPy, by its name or its first bytes."""
+    """Return True for a NumPy file, by its name or its first bytes."""
     if plain_name(path).endswith(".npy"):
         return True
     with open(path, "rb") as file:
@@ -71,45 +78,47 @@ def is_array(path: Path) -> bool:
 
 
 def map_array(path: Path) -> np.ndarray:
-    """The array of a ``.npy`` file, whose header is checked against the file, mapped into memory."""
+    """Map the array of a ``.npy`` file into memory, after a check of its header against the file."""
     if is_compressed(path):
         raise LatentiaError("a packed .npy file cannot be mapped into memory. Unpack it first.", source=path)
-    shape, by_columns, dtype, start = _header(path)
+    shape, by_columns, dtype, start = _read_header(path)
     if len(shape) != 2 or shape[0] < 0 or shape[1] not in (2, 3) or dtype.kind not in "iuf":
         raise LatentiaError(
-            f"holds an array of shape {shape} and type {dtype}, and a list of pairs is two or three columns of whole "
-            "numbers. Read other tables with Blocks.from_array(numpy.load(path, mmap_mode='r')).",
+            f"expected two or three columns of whole numbers, found an array of shape {shape} and dtype {dtype}. Read other "
+            "tables with Blocks.from_array(numpy.load(path, mmap_mode='r')).",
             source=path,
         )
-    there = os.stat(path).st_size - start
-    if shape[0] * shape[1] * dtype.itemsize > there:
-        raise LatentiaError(f"its header promises {shape[0]} pairs, and {there} bytes follow: truncated?", source=path)
+    n_bytes = os.stat(path).st_size - start
+    if shape[0] * shape[1] * dtype.itemsize > n_bytes:
+        raise LatentiaError(
+            f"its header promises {shape[0]} pairs, and {n_bytes} bytes follow: truncated?", source=path
+        )
     if not shape[0]:
-        raise LatentiaError("there are no pairs in the file.", source=path)
+        raise LatentiaError("expected pairs, found none in the file.", source=path)
     table = np.memmap(path, dtype, "r", start, shape, "F" if by_columns else "C")
     _check_numbers(path, table)
     return table
 
 
 def _check_numbers(path: Path, table: np.ndarray) -> None:
-    """Raise for numbers that are not finite, and for words that a file of this size cannot speak of."""
-    most = min(believable(path), MOST - 1)
-    for start in range(0, len(table), _PIECE):
-        piece = table[start : start + _PIECE]
+    """Raise for numbers that are not finite, and for words that are too large for a file of this size."""
+    max_word = min(estimate_max_size(path), MAX_SIZE - 1)
+    for start in range(0, len(table), _PIECE_ROWS):
+        piece = table[start : start + _PIECE_ROWS]
         bad = ~np.isfinite(piece)
-        bad[:, :2] |= piece[:, :2] > most
+        bad[:, :2] |= piece[:, :2] > max_word
         if bad.any():
             row, column = (int(at) for at in np.unravel_index(bad.argmax(), bad.shape))
-            what = f"has the word {piece[row, column]}" if column < 2 else f"is counted {piece[row, column]} times"
+            problem = f"has the word {piece[row, column]}" if column < 2 else f"is counted {piece[row, column]} times"
             raise LatentiaError(
-                f"Pair {start + row} {what}. Whole numbers are needed, those of words from 0 to {most} in a file of "
+                f"Pair {start + row} {problem}. Expected whole numbers, those of words from 0 to {max_word} in a file of "
                 f"{os.stat(path).st_size} bytes.",
                 source=path,
             )
 
 
-def _header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype, int]:
-    """Shape, whether columns come one after the other, type, and where the numbers begin."""
+def _read_header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype, int]:
+    """Return shape, True for column order, dtype, and the offset of the numbers."""
     try:
         with open(path, "rb") as file:
             shape, by_columns, dtype = _HEADERS[npy.read_magic(file)](file)

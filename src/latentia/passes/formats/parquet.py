@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._compressed import max_unpacked_size
 from ...exceptions import LatentiaError, MissingExtraError, write_parameter
+from ...system.compressed import max_unpacked_size
 from ..cache import CacheWriter
 
 OPTIONS = ("columns",)
@@ -19,7 +19,7 @@ OPTIONS = ("columns",)
 
 @contextlib.contextmanager
 def open_parquet(path: Path) -> Iterator[Any]:
-    """A ``pyarrow.parquet.ParquetFile`` whose columns have names of their own; damage that is met later is named too."""
+    """Yield a ``pyarrow.parquet.ParquetFile`` with distinct column names; later errors of reading name the file."""
     try:
         import pyarrow
         import pyarrow.parquet as pq
@@ -34,18 +34,18 @@ def open_parquet(path: Path) -> Iterator[Any]:
             unpacked = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
             size = path.stat().st_size
             if unpacked > max_unpacked_size(size):
-                raise LatentiaError(f"its {size} bytes unpack to {unpacked}, which no table does.", source=path)
+                raise LatentiaError(f"its {size} bytes unpack to {unpacked}, which is not plausible.", source=path)
             if not file.metadata.num_rows:
                 raise LatentiaError("the table has no rows.", source=path)
             yield file
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # of the file system
+            raise  # an error of the file system
         raise LatentiaError(f"not a readable Parquet file ({error}).", source=path) from error
 
 
 def arrow_kind(kind: Any) -> str:
-    """What a column of this type holds: "whole", "decimal" or "text"."""
+    """Return the kind of values in a column of this Arrow type: "whole", "decimal" or "text"."""
     from pyarrow import types
 
     if types.is_integer(kind) or types.is_boolean(kind):
@@ -54,7 +54,7 @@ def arrow_kind(kind: Any) -> str:
 
 
 def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
-    """One table, of the option ``columns`` or of all columns."""
+    """Convert one table, with the columns of the option ``columns`` or all columns."""
     with open_parquet(path) as file:
         schema = file.schema_arrow
         columns = [str(c) for c in options.get("columns") or schema.names]
@@ -65,19 +65,19 @@ def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, op
             kind = schema.field(name).type
             if arrow_kind(kind) == "text":
                 raise LatentiaError(
-                    f"column {name!r} holds {kind}, and numbers are needed. Choose with {write_parameter('columns')}.",
+                    f"expected numbers in column {name!r}, found {kind}. Choose others with {write_parameter('columns')}.",
                     source=path,
                 )
         with CacheWriter(folder, [len(columns)], columns, source) as writer:
             start = 0
             for batch in file.iter_batches(columns=columns):
-                table = [_numbers(path, name, batch[name], start) for name in columns]
+                table = [_read_numbers(path, name, batch[name], start) for name in columns]
                 writer.append(np.column_stack(table))
                 start += batch.num_rows
 
 
-def _numbers(path: Path, name: str, column: Any, start: int) -> np.ndarray:
-    """Finite numbers of a column of a batch whose first row is number ``start``."""
+def _read_numbers(path: Path, name: str, column: Any, start: int) -> np.ndarray:
+    """Return the numbers of a column of a batch whose first row is number ``start``; raise unless all are finite."""
     import pyarrow
 
     try:
@@ -86,8 +86,8 @@ def _numbers(path: Path, name: str, column: Any, start: int) -> np.ndarray:
         raise LatentiaError(f"{error}.", source=path, place=f"column {name!r}") from error
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
-        found = f"{values[at]} is not a number" if column[at].is_valid else "no value"
+        problem = f"{values[at]} is not a number" if column[at].is_valid else "no value"
         raise LatentiaError(
-            f"{found}. Correct it, or drop the row.", source=path, place=f"row {start + at + 1}, column {name!r}"
+            f"{problem}. Correct it, or drop the row.", source=path, place=f"row {start + at + 1}, column {name!r}"
         )
     return values

@@ -1,5 +1,5 @@
 "use strict";
-/* Draws the figures that _figures.py describes as SVG, for pointer and keyboard alike, in the colours of the style sheet. */
+/* Draws the figures of figures.py as SVG, for pointer and keyboard, in the colours of the style sheet. */
 const Charts = (() => {
   const INK = "ink", FONT = 12, GAP = 18;
 
@@ -69,7 +69,7 @@ const Charts = (() => {
     return rounded.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
   }
 
-  const said = (x, percent) => {  // three digits
+  const numberText = (x, percent) => {  // three digits
     if (x === null) return "none";
     const value = percent ? 100 * x : x;
     return String(Number(value.toPrecision(3))).replace("-", "−") + (percent ? "%" : "");
@@ -77,7 +77,7 @@ const Charts = (() => {
 
   // --- axes -----------------------------------------------------------------------------------------------------------
 
-  // Which data an axis must hold: those of its direction in every mark.
+  // Range of the data along an axis, over all marks.
   function extent(panels, direction) {
     const axis = panels[0][direction];
     if (axis.names) return [-0.5, axis.names.length - 0.5];
@@ -103,18 +103,18 @@ const Charts = (() => {
 
   const scale = (from, to) => (value) => to[0] + ((value - from[0]) / (from[1] - from[0])) * (to[1] - to[0]);
 
-  // What stands at an axis: places and texts.
+  // Ticks of an axis: positions and texts.
   function labels(axis, domain, length, room) {
     if (!axis.names) {
       let most = Math.max(2, Math.floor(length / room));
       let found = ticks(...domain, most, axis.whole);
-      while (found.places.length < 2 && most < 5) found = ticks(...domain, ++most, axis.whole);  // a single one tells no scale
+      while (found.places.length < 2 && most < 5) found = ticks(...domain, ++most, axis.whole);  // A single tick shows no scale.
       return found.places.map((place) => [place, written(place, found.step, axis.percent)]);
     }
     return axis.names.map((name, i) => [i, name]);
   }
 
-  // Names below one another need no thinning, beside one another they may.
+  // Names side by side may need thinning.
   function thinned(found, length) {
     const widest = Math.max(0, ...found.map(([, name]) => measure(name))) + 10;
     const every = Math.max(1, Math.ceil((found.length * widest) / length));
@@ -134,7 +134,7 @@ const Charts = (() => {
   ];
   const shape = (symbol, r) => SHAPES[symbol % SHAPES.length](number(r));
 
-  // The path of a curve, with gaps where there is no number.
+  // The path of a curve, with gaps at missing values.
   function path(xs, ys, X, Y, steps) {
     let [found, open] = ["", false];
     xs.forEach((x, i) => {
@@ -166,7 +166,7 @@ const Charts = (() => {
     },
 
     band(mark, { X, Y }, group) {
-      const runs = [[]];  // neighbours between which there is no gap
+      const runs = [[]];  // stretches without gap
       mark.x.forEach((_, i) => { if (mark.low[i] === null || mark.high[i] === null) runs.push([]); else runs.at(-1).push(i); });
       const side = (values, order) => order.map((i) => `${number(X(mark.x[i]))} ${number(Y(values[i]))}`).join("L");
       for (const run of runs.filter((one) => one.length)) {
@@ -226,13 +226,13 @@ const Charts = (() => {
     },
   };
 
-  // A value, and its interval where the mark has one.
+  // A value, with its interval if the mark has one.
   function interval(mark, i, value, percent = mark.percent) {
     const known = mark.low && mark.low[i] !== null;
-    return said(value, percent) + (known ? `\n${mark.says} ${said(mark.low[i], percent)} to ${said(mark.high[i], percent)}` : "");
+    return numberText(value, percent) + (known ? `\n${mark.says} ${numberText(mark.low[i], percent)} to ${numberText(mark.high[i], percent)}` : "");
   }
 
-  // Curves are asked by their x: a target spans the height of the panel, from half way to one neighbour to half way to the other.
+  // Targets of curves span the height of the panel, half way to each neighbour in x.
   function curveTargets(panel, { X, x0, x1, y0, y1 }) {
     const curves = panel.marks.filter((mark) => mark.mark === "line" && !mark.quiet);
     const band = panel.marks.find((mark) => mark.mark === "band") ?? {};
@@ -271,7 +271,7 @@ const Charts = (() => {
     return y + 14;
   }
 
-  // Common domains where the figure has them; names are every panel's own.
+  // Domains of the axes, common if the figure asks for it; every panel has its own names.
   function domainsOf({ panels, same, shared }) {
     const x = same || shared ? extent(panels, "x") : null, y = same ? extent(panels, "y") : null;
     return panels.map((panel) => ({ x: x ?? extent([panel], "x"), y: panel.y.names || !y ? extent([panel], "y") : y }));
@@ -280,7 +280,7 @@ const Charts = (() => {
   const ROW = 22;  // height of a named row among small multiples
   const bodyOf = (panel, figure) => (figure.columns && panel.y.names ? ROW * panel.y.names.length + 8 : figure.height);
 
-  // Heights above, of and below the panels of one row.
+  // Heights of a row of panels: above, inside and below.
   function heights(own, figure, { named, axis }) {
     const head = (own.some((panel) => panel.title) ? 22 : 0) + (named && own.some((panel) => panel.y.title) ? 17 : 0) || 8;
     const foot = !axis ? 6 : own.some((panel) => panel.x.title) ? 38 : 22;
@@ -318,7 +318,7 @@ const Charts = (() => {
 
   function drawPanel(panel, domain, onY, box, { axis, named, column, group, targets }) {
     const { left, x0, x1, y0, y1 } = box;
-    const upright = panel.y.names ? [y0, y1] : [y1, y0];  // names are read from the top
+    const upright = panel.y.names ? [y0, y1] : [y1, y0];  // Names run from the top.
     const place = { ...box, X: scale(domain.x, [x0, x1]), Y: scale(domain.y, upright), names: panel.y.names };
     const onX = labels(panel.x, domain.x, x1 - x0, 70);
     group.append(grid(panel, place, onX, onY));
@@ -334,7 +334,7 @@ const Charts = (() => {
     group.append(zeroLine(panel, place, domain));
     if (!axis) return { panel, place };
     for (const [at, name] of panel.x.names ? thinned(onX, x1 - x0) : onX) {
-      const middle = Math.min(place.X(at), x1 + 8 - measure(name) / 2);  // the last one stays in the picture
+      const middle = Math.min(place.X(at), x1 + 8 - measure(name) / 2);  // The last name must stay in the picture.
       group.append(text(middle, y1 + 16, name, { "text-anchor": "middle", class: "soft" }));
     }
     const across = Math.min((x0 + x1) / 2, x1 + 8 - measure(panel.x.title ?? "") / 2);
@@ -356,7 +356,7 @@ const Charts = (() => {
     return svg("path", { class: "axis", d: panel.y.names ? `M${number(X(0))} ${y0}V${y1}` : `M${x0} ${number(Y(0))}H${x1}` });
   }
 
-  // Targets of curves; those of panels that share their x are one.
+  // Targets of curves; panels with a common x share them.
   function gather(places, targets, shared) {
     const all = places.map(({ panel, place }) => curveTargets(panel, place));
     const same = shared && all.every((found) => found.length === all[0].length);
@@ -372,7 +372,7 @@ const Charts = (() => {
     const [group, targets] = [svg("g"), []];
     const titled = figure.titles[0] ? 18 : 0;
     const left = Math.min(0.4 * width, 8 + Math.max(0, ...rows.map((name) => measure(name)))) + titled;
-    const scaled = figure.digits === null ? 64 : 0;  // room for the scale of colours
+    const scaled = figure.digits === null ? 64 : 0;  // room for the colour scale
     const cell = Math.min((width - left - scaled - 2) / columns.length, 150);
     const long = Math.max(0, ...columns.map((name) => measure(name))), slanted = long + 8 > cell;
     const head = (figure.titles[1] ? 18 : 0) + (slanted ? 0.87 * Math.min(long, 150) + 12 : 20);
@@ -437,7 +437,7 @@ const Charts = (() => {
       group.append(node);
       return { i, j, node };
     });
-    // What is pointed at keeps its lines, the others fade.
+    // Lines of the active target stay; the others fade.
     const only = (test) => (on) =>
       found.forEach((edge) => edge.node.setAttribute("opacity", !on ? 0.75 : test(edge) ? 0.95 : 0.08));
     figure.left.forEach(([label, says, own, called], i) => {
@@ -460,7 +460,7 @@ const Charts = (() => {
   const tip = element("div", "tip");
   tip.setAttribute("role", "status");
   tip.hidden = true;
-  let told = null;  // the target that the tip speaks of, and its drawing
+  let told = null;  // the target of the tip, and its drawing
 
   function hideTip() {
     [told, tip.hidden] = [null, true];
@@ -505,7 +505,7 @@ const Charts = (() => {
     return best;
   }
 
-  // Makes the targets of a drawing answer; `chosen(i)` is called where one is clicked or entered.
+  // Makes the targets of a drawing interactive; `chosen(i)` is called on click or enter.
   function listen(place, state) {
     const over = svg("g", { class: "over", "pointer-events": "none" });
     let at = -1;
@@ -531,7 +531,7 @@ const Charts = (() => {
     function choose(i) {
       if (!state.chosen) return;
       state.chosen(i);
-      state.root.append(over);  // the drawing may be a new one
+      state.root.append(over);  // The drawing may be new.
     }
     const under = (event) => {
       const box = state.root.getBoundingClientRect();
@@ -554,7 +554,7 @@ const Charts = (() => {
     });
   }
 
-  // The next target that keys stop at: single rows of a cloud are for the pointer.
+  // The next target for keys; single rows of a cloud are for the pointer only.
   function next(targets, from, step) {
     let i = from < 0 && step < 0 ? targets.length : from;
     do i += from < 0 && Math.abs(step) > 1 ? 1 : step; while (targets[i]?.quiet);
@@ -577,7 +577,7 @@ const Charts = (() => {
     place.replaceChildren(state.root);
   }
 
-  // Draws a figure, or what a function of the width returns, and draws it anew when its place changes its width.
+  // Draws a figure, or the result of a function of the width, and redraws it when the width changes.
   function draw(place, figure, chosen) {
     const make = typeof figure === "function" ? figure : (width) => KINDS[figure.kind](figure, width);
     if (!document.body.contains(tip)) {
@@ -615,7 +615,7 @@ const Charts = (() => {
     "font-size", "font-weight", "font-family", "text-anchor", "paint-order",
   ];
 
-  // The drawing as a file of its own: in the light colours, whatever the page has, with every style written out.
+  // The drawing as a separate file: in light colours, with every style written out.
   function standalone(root) {
     const stage = element("div", "on-paper stage");
     const copy = root.cloneNode(true);
@@ -645,7 +645,7 @@ const Charts = (() => {
 
   const slug = (words) => words.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "");
 
-  // The name of a file to save, without its ending.
+  // The name of a saved file, without suffix.
   const named = (what) => [slug(document.title).slice(0, 50).replace(/-+$/, ""), slug(what)].filter(Boolean).join("-");
 
   function saveSvg(root, name) {
@@ -662,7 +662,7 @@ const Charts = (() => {
     return new Promise((done) => canvas.toBlob(done, "image/png"));
   }
 
-  // Buttons under every figure that is one drawing.
+  // Buttons under every figure with a single drawing.
   function tools() {
     for (const figure of document.querySelectorAll("figure.figure")) {
       if (figure.querySelectorAll("svg").length !== 1) continue;

@@ -1,7 +1,7 @@
 "use strict";
-/* What every page can do: change its colours, and save its tables. */
+/* Functions of every page: change the colours, and save the tables. */
 (() => {
-  // --- colours: those of the system, until the reader chooses
+  // --- colours: the system's, until the reader chooses
   const root = document.documentElement, button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
@@ -9,16 +9,16 @@
   button.hidden = false;
   button.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
-    try { localStorage.setItem("latentia-theme", root.dataset.theme); } catch { /* some viewers forbid it */ }
+    try { localStorage.setItem("latentia-theme", root.dataset.theme); } catch { /* Some viewers forbid it. */ }
     label();
   });
   system.addEventListener("change", label);
   label();
 
-  // --- tables: a button that saves each as CSV
+  // --- tables: a button saves each as CSV
   const plain = (cell) => (cell.dataset.value ?? cell.textContent).trim().replace(/\s+/g, " ");
 
-  // A spreadsheet would read a text that begins like a formula as one.
+  // An apostrophe keeps spreadsheets from reading text as a formula.
   function field(value) {
     const safe = /^[=+\-@]/.test(value) && Number.isNaN(Number(value)) ? "'" + value : value;
     return /[",\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
@@ -32,21 +32,21 @@
   const LONG = 12; // rows
   const boxOf = (table) => table.closest(".wide, .tall") ?? table;
 
-  // Rows of long tables are found by any text in them, where the page has no search of its own.
+  // A search box filters the rows of long tables, unless the page has its own search.
   function findIn(table) {
     const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
     if (rows.length < LONG || table.matches(".evidence") || table.closest("section")?.querySelector("input[type=search]")) return;
     const place = Charts.element("p", "find"), label = Charts.element("label", "", "Find "), input = Charts.element("input");
-    const found = Charts.element("span", "hint");
+    const status = Charts.element("span", "hint");
     input.type = "search";
     input.autocomplete = "off";
-    found.setAttribute("role", "status");
+    status.setAttribute("role", "status");
     label.append(input);
-    place.append(label, " ", found);
+    place.append(label, " ", status);
     input.addEventListener("input", () => {
       const text = input.value.trim().toLowerCase();
       for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(text);
-      found.textContent = text ? `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows` : "";
+      status.textContent = text ? `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows` : "";
     });
     boxOf(table).before(place);
   }
@@ -57,7 +57,7 @@
     boxOf(table).after(Charts.element("p", "tools", Charts.button("CSV", save, "Save this table as CSV")));
   }
 
-  // What is wider than its frame says that it scrolls, and can be reached by keys.
+  // Content wider than its frame is marked as scrolling and can be reached with keys.
   function weigh(frame) {
     const scrolls = frame.scrollWidth > frame.clientWidth + 1;
     frame.classList.toggle("scrolls", scrolls);
@@ -68,7 +68,7 @@
   addEventListener("DOMContentLoaded", () => {
     for (const frame of document.querySelectorAll(".wide")) {
       weigh(frame);
-      for (const one of [frame, ...frame.children]) frames.observe(one);
+      for (const element of [frame, ...frame.children]) frames.observe(element);
     }
   });
 

@@ -8,9 +8,9 @@
   const table = byId("topic-table"), rows = [...table.tBodies[0].rows], topicOf = (row) => topics[row.dataset.topic];
   const percent = (x, digits = 1) => (100 * x).toFixed(digits) + "%";
   const [inTable, inTitle, prefixes] = [10, 3, 8];
-  let [selected, weight, sought] = [-1, null, -1];  // sought: the place of a word in the vocabulary
+  let [selected, weight, sought] = [-1, null, -1];  // `sought` is the place of a word in the vocabulary.
 
-  // --- words: as the model shows them, or in the order of latentia.metrics.relevance, from its values with weights 1 and 0
+  // --- words: in the model's order, or by latentia.metrics.relevance, computed from its values at weights 1 and 0
 
   function wordsOf(topic, count = size) {
     const { at, p, lift, rank } = topic.words;
@@ -22,25 +22,25 @@
   }
 
   const titleOf = (topic) => topic.name || wordsOf(topic, inTitle).map((word) => word.name).join(", ");
-  const lacks = (topic) => sought >= 0 && !topic.words.at.includes(sought);
-  const joined = (nodes) => nodes.flatMap((node, i) => (i ? [", ", node] : [node]));
+  const lacksSoughtWord = (topic) => sought >= 0 && !topic.words.at.includes(sought);
+  const joinNodes = (nodes) => nodes.flatMap((node, i) => (i ? [", ", node] : [node]));
 
-  function shownWord({ name, anchor, sought: found }) {
-    const shown = anchor ? element("b", "anchor", name) : name;
-    return found ? element("mark", "", shown) : shown;
+  function wordNode({ name, anchor, sought: isSought }) {
+    const node = anchor ? element("b", "anchor", name) : name;
+    return isSought ? element("mark", "", node) : node;
   }
 
   function fillTable() {
     for (const row of rows) {
       const topic = topicOf(row), cell = row.querySelector(".words");
-      cell.replaceChildren(...joined(wordsOf(topic, inTable).map(shownWord)));
+      cell.replaceChildren(...joinNodes(wordsOf(topic, inTable).map(wordNode)));
       cell.dataset.value = titleOf(topic);
       row.setAttribute("aria-label", `Topic ${topic.number}: ${titleOf(topic)}`);
-      row.classList.toggle("faded", lacks(topic));
+      row.classList.toggle("faded", lacksSoughtWord(topic));
     }
   }
 
-  // --- the map: places are pixels, and circles are moved apart so that none hides another
+  // --- the map: places are pixels, and circles move so that none hides another
 
   function mapLayout(width) {
     const height = width < 500 ? 340 : 430, top = Math.max(...topics.map((t) => t.share), 1e-12);
@@ -49,7 +49,7 @@
     const pad = 2 * Math.max(...radius) + 12;
     const ends = ["x", "y"].map((axis) => topics.map((t) => t[axis])).map((all) => [Math.min(...all), Math.max(...all)]);
     const fill = ends.map(([low, high], axis) => ([width, height][axis] - pad) / Math.max(high - low, 1e-9));
-    const scale = Math.min(...fill) > 1e8 ? 0 : Math.min(...fill);  // at which they fill it without being stretched
+    const scale = Math.min(...fill) > 1e8 ? 0 : Math.min(...fill);  // The largest scale without distortion that fits.
     const [x, y] = ends.map(([low, high]) => (low + high) / 2);
     const places = topics.map((t) => [width / 2 + scale * (t.x - x), height / 2 + scale * (t.y - y)]);
     for (let step = 0; step < 200 && spread(places, radius); step++) {
@@ -60,25 +60,25 @@
     return { height, radius, places };
   }
 
-  // Pushes overlapping circles apart by half of what they overlap; says whether any did.
+  // Push overlapping circles by half of their overlap; return whether any overlapped.
   function spread(places, radius) {
     let moved = false;
-    places.forEach((one, i) => places.slice(0, i).forEach((other, j) => {
-      let [dx, dy] = [one[0] - other[0], one[1] - other[1]];
+    places.forEach((first, i) => places.slice(0, i).forEach((second, j) => {
+      let [dx, dy] = [first[0] - second[0], first[1] - second[1]];
       if (dx === 0 && dy === 0) [dx, dy] = [Math.cos(i), Math.sin(i)];
       const distance = Math.hypot(dx, dy), overlap = radius[i] + radius[j] + 3 - distance;
       if (overlap <= 0.5) return;
       moved = true;
-      [dx, dy].forEach((d, axis) => { one[axis] += overlap / 2 / distance * d; other[axis] -= overlap / 2 / distance * d; });
+      [dx, dy].forEach((d, axis) => { first[axis] += overlap / 2 / distance * d; second[axis] -= overlap / 2 / distance * d; });
     }));
     return moved;
   }
 
-  function mapSays(topic) {
+  function mapHover(topic) {
     const words = wordsOf(topic, 10).map((word) => word.name), lines = [words.slice(0, 5), words.slice(5)];
     const error = topic.error === null ? "" : `expected error ${topic.error.toFixed(2)}: `;
-    const said = [...lines.map((line) => line.join(", ")), `${percent(topic.share)} of the corpus`, error + topic.grade.label];
-    return [`Topic ${topic.number}`, ...said].filter(Boolean).join("\n");
+    const facts = [...lines.map((line) => line.join(", ")), `${percent(topic.share)} of the corpus`, error + topic.grade.label];
+    return [`Topic ${topic.number}`, ...facts].filter(Boolean).join("\n");
   }
 
   const layouts = {};
@@ -87,10 +87,10 @@
     const { height, radius, places } = layouts[width] ??= mapLayout(width), group = svg("g");
     const targets = topics.map((topic, i) => {
       const [cx, cy, r] = [...places[i], radius[i]].map((x) => Math.round(10 * x) / 10), key = topic.grade.key;
-      const how = `ball ${key}${lacks(topic) ? " faded" : ""}${i === selected ? " chosen" : ""}`;
-      group.append(svg("circle", { cx, cy, r, class: how, "data-topic": i }));
+      const classes = `ball ${key}${lacksSoughtWord(topic) ? " faded" : ""}${i === selected ? " chosen" : ""}`;
+      group.append(svg("circle", { cx, cy, r, class: classes, "data-topic": i }));
       group.append(text(cx, cy + 4, i, { "text-anchor": "middle", class: `on ${key}` }));
-      return { cx, cy, r: radius[i], says: mapSays(topic) };
+      return { cx, cy, r: radius[i], says: mapHover(topic) };
     });
     return { group, height, targets };
   }
@@ -112,22 +112,22 @@
     Charts.draw(byId("word-bars"), { kind: "plot", panels: [panel], height: 22 * words.length, legend: true });
   }
 
-  // A button that leads to a topic.
-  const way = (topic, label, note) =>
+  // Make a button that selects a topic.
+  const topicButton = (topic, label, note) =>
     element("li", "", button([label + " ", element("small", "", note)], () => select(topic.number, true)));
 
-  // Splits a text at the topic's words, and marks these.
-  function marked(excerpt, words) {
-    const known = new Set(words.map((word) => word.name.toLowerCase()));
+  // Split a text at the topic's words, and mark these.
+  function markWords(excerpt, words) {
+    const names = new Set(words.map((word) => word.name.toLowerCase()));
     return excerpt.split(/([\p{L}\p{M}]+)/u).map((piece, i) =>
-      i % 2 && known.has(piece.toLowerCase()) ? element("mark", "", piece) : piece);
+      i % 2 && names.has(piece.toLowerCase()) ? element("mark", "", piece) : piece);
   }
 
-  function shownDocument(d, words) {
+  function documentNode(d, words) {
     const counted = `${d.words.toLocaleString("en")} counted words`;
-    const told = single ? ` probability ${percent(d.share, 0)}, ${counted}` : ` ${percent(d.share, 0)} of its ${counted}`;
-    const excerpt = d.excerpt ? [element("p", "excerpt", ...marked(d.excerpt, words))] : [];
-    return element("li", "", element("span", "name", d.name), element("span", "size", told), ...excerpt);
+    const size = single ? ` probability ${percent(d.share, 0)}, ${counted}` : ` ${percent(d.share, 0)} of its ${counted}`;
+    const excerpt = d.excerpt ? [element("p", "excerpt", ...markWords(d.excerpt, words))] : [];
+    return element("li", "", element("span", "name", d.name), element("span", "size", size), ...excerpt);
   }
 
   function show(topic) {
@@ -139,13 +139,13 @@
       element("span", "badge " + grade.key, element("i", "dot"), grade.label),
       ...(error === null ? [] : [element("span", "", `expected error ${error.toFixed(2)} of 2`)]),
     ]);
-    fill("anchors", joined((topic.anchors ?? []).map((word) => element("b", "anchor", word))));
+    fill("anchors", joinNodes((topic.anchors ?? []).map((word) => element("b", "anchor", word))));
     byId("word-numbers").querySelector("tbody").replaceChildren(...words.map((word) => element("tr", "",
-      element("td", "", shownWord(word)), ...[word.topic, word.corpus].map((p) => element("td", "number", percent(p, 2))))));
+      element("td", "", wordNode(word)), ...[word.topic, word.corpus].map((p) => element("td", "number", percent(p, 2))))));
     const similar = topic.similar.map(([number, overlap]) =>
-      way(topics[number], `Topic ${number}: ${titleOf(topics[number])}`, `(${percent(overlap, 0)} in common)`));
+      topicButton(topics[number], `Topic ${number}: ${titleOf(topics[number])}`, `(${percent(overlap, 0)} in common)`));
     fill("similar", similar.length ? similar : [element("li", "", "There is no other topic.")]);
-    fill("documents", topic.documents.map((d) => shownDocument(d, words)));
+    fill("documents", topic.documents.map((d) => documentNode(d, words)));
     drawBars(words);
   }
 
@@ -153,9 +153,9 @@
     if (!topics[number]) return;
     selected = number;
     for (const row of rows) {
-      const own = topicOf(row).number === number;
-      if (own) row.setAttribute("aria-current", "true"); else row.removeAttribute("aria-current");
-      row.tabIndex = own ? 0 : -1;
+      const isSelected = topicOf(row).number === number;
+      if (isSelected) row.setAttribute("aria-current", "true"); else row.removeAttribute("aria-current");
+      row.tabIndex = isSelected ? 0 : -1;
     }
     show(topics[number]);
     drawMap();
@@ -176,51 +176,51 @@
   function rankBy(chosen) {
     weight = chosen;
     byId("weight-value").textContent = weight === null ? "–" : weight.toFixed(1);
-    byId("together").setAttribute("aria-pressed", weight === null);
+    byId("together").setAttribute("aria-handleKey", weight === null);
     refresh();
   }
 
   byId("weight").addEventListener("input", () => rankBy(Number(byId("weight").value)));
   byId("together").addEventListener("click", () => rankBy(null));
 
-  // Topics that hold a word, with their parts of its uses.
+  // Find the topics with a word, and their parts of its uses.
   const holders = (place) => topics.filter((topic) => topic.words.at.includes(place)).map((topic) => {
     const p = topic.words.p[topic.words.at.indexOf(place)];
     return { topic, part: (topic.share * p) / (vocabulary.total[place] || 1), p };
   }).sort((a, b) => b.part - a.part);
 
-  function foundWord(place) {
-    const ways = holders(place).map(({ topic, part, p }) =>
-      way(topic, `Topic ${topic.number}`, `${percent(part, 0)} of its uses, ${percent(p, 2)} of the topic`));
-    const said = ` is ${percent(vocabulary.corpus[place], 3)} of the corpus. It stands in:`;
-    return [element("span", "", element("b", "", vocabulary.text[place]), said), element("ul", "", ...ways)];
+  function wordResult(place) {
+    const buttons = holders(place).map(({ topic, part, p }) =>
+      topicButton(topic, `Topic ${topic.number}`, `${percent(part, 0)} of its uses, ${percent(p, 2)} of the topic`));
+    const fact = ` is ${percent(vocabulary.corpus[place], 3)} of the corpus. It occurs in:`;
+    return [element("span", "", element("b", "", vocabulary.text[place]), fact), element("ul", "", ...buttons)];
   }
 
-  // A word that is not among the first of any topic.
-  function foundRest(place) {
-    const held = rest.in[place], ways = [];
-    for (let i = 0; i < held.length; i += 2) ways.push(way(topics[held[i]], `Topic ${held[i]}`, `${percent(held[i + 1] / 1000, 0)} of its uses`));
-    const said = ` is ${percent(rest.corpus[place], 3)} of the corpus, and among the first words of no topic.`;
-    return [element("span", "", element("b", "", rest.text[place]), said, ways.length ? " It comes from:" : ""), element("ul", "", ...ways)];
+  // Describe a word that is not among the first of any topic.
+  function rareWordResult(place) {
+    const parts = rest.in[place], buttons = [];
+    for (let i = 0; i < parts.length; i += 2) buttons.push(topicButton(topics[parts[i]], `Topic ${parts[i]}`, `${percent(parts[i + 1] / 1000, 0)} of its uses`));
+    const fact = ` is ${percent(rest.corpus[place], 3)} of the corpus, and not among the first words of any topic.`;
+    return [element("span", "", element("b", "", rest.text[place]), fact, buttons.length ? " It comes from:" : ""), element("ul", "", ...buttons)];
   }
 
-  function suggested(begin) {
+  function suggestions(begin) {
     const [texts, corpus] = ["text", "corpus"].map((of) => [...vocabulary[of], ...rest[of]]);
     const near = (test) => texts.flatMap((word, i) => (test(word.toLowerCase()) ? [i] : [])).sort((a, b) => corpus[b] - corpus[a]);
     const places = [...new Set([...near((word) => word.startsWith(begin)), ...near((word) => word.includes(begin))])];
-    if (!places.length) return [`None of the ${texts.length.toLocaleString("en")} words that are searched is like that.`];
+    if (!places.length) return [`No similar word is among the ${texts.length.toLocaleString("en")} words of the search.`];
     const words = places.slice(0, prefixes).map((place) => texts[place]);
     const items = words.map((word) => element("li", "", button([word], () => { byId("search").focus(); search(word); })));
-    return [`${places.length > prefixes ? "Some words" : "Words"} like that:`, element("ul", "", ...items)];
+    return [`${places.length > prefixes ? "Some similar words" : "Similar words"}:`, element("ul", "", ...items)];
   }
 
   function search(word) {
     byId("search").value = word;
     const begin = word.trim().toLowerCase();
-    const placeIn = ({ text: all }) => (begin ? all.findIndex((one) => one.toLowerCase() === begin) : -1), other = placeIn(rest);
+    const placeIn = ({ text: all }) => (begin ? all.findIndex((word) => word.toLowerCase() === begin) : -1), rare = placeIn(rest);
     sought = placeIn(vocabulary);
     byId("found").hidden = !begin;
-    byId("found").replaceChildren(...(!begin ? [] : sought >= 0 ? foundWord(sought) : other >= 0 ? foundRest(other) : suggested(begin)));
+    byId("found").replaceChildren(...(!begin ? [] : sought >= 0 ? wordResult(sought) : rare >= 0 ? rareWordResult(rare) : suggestions(begin)));
     refresh();
   }
 
@@ -254,8 +254,8 @@
       return [heading, ...others.filter((row) => row.join() !== heading.join())];
     },
   };
-  document.querySelectorAll("[data-save]").forEach((one) =>
-    one.addEventListener("click", () => Page.saveCsv(one.dataset.save, TABLES[one.dataset.save]())));
+  document.querySelectorAll("[data-save]").forEach((save) =>
+    save.addEventListener("click", () => Page.saveCsv(save.dataset.save, TABLES[save.dataset.save]())));
 
   // --- the table: sorting and keys
 
@@ -263,7 +263,7 @@
 
   function sortBy(column, heading) {
     const up = heading.getAttribute("aria-sort") !== "ascending", value = (row) => row.cells[column].dataset.value;
-    headings.forEach((one) => one.removeAttribute("aria-sort"));
+    headings.forEach((header) => header.removeAttribute("aria-sort"));
     heading.setAttribute("aria-sort", up ? "ascending" : "descending");
     rows.sort((a, b) => {
       const [x, y] = [value(a), value(b)];
@@ -274,7 +274,7 @@
     table.tBodies[0].append(...rows);
   }
 
-  function pressed(event, row) {
+  function handleKey(event, row) {
     const place = rows.indexOf(row);
     const to = { ArrowDown: place + 1, ArrowUp: place - 1, Home: 0, End: rows.length - 1 }[event.key];
     if (event.key === "Enter" || event.key === " ") select(topicOf(row).number, true);
@@ -293,14 +293,14 @@
 
   rows.forEach((row) => {
     row.addEventListener("click", () => select(topicOf(row).number, true));
-    row.addEventListener("keydown", (event) => pressed(event, row));
+    row.addEventListener("keydown", (event) => handleKey(event, row));
   });
   headings.forEach((heading, column) =>
     heading.querySelector("button").addEventListener("click", () => sortBy(column, heading)));
   byId("previous").addEventListener("click", () => move(-1));
   byId("next").addEventListener("click", () => move(1));
   window.addEventListener("hashchange", () => { if (fromHash() >= 0) select(fromHash(), true); });
-  byId("weight").value = byId("weight").defaultValue;  // a reloaded page would keep another
+  byId("weight").value = byId("weight").defaultValue;  // Browsers keep the value of a reloaded page.
   byId("search").value = "";
   select(fromHash() >= 0 ? fromHash() : topicOf(rows[0]).number, fromHash() >= 0);
   for (const [id, figure] of Object.entries(figures)) Charts.draw(byId(id), figure);

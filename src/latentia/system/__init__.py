@@ -1,0 +1,1 @@
+"""Threads, files and terminals, independent of data and models."""

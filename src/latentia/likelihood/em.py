@@ -29,10 +29,10 @@ from .coordinates import Expected, Values
 Refine: TypeAlias = int | Literal["auto"]
 
 _MAX_STEPS = 200
-_MAX_REMAINING_GAIN = 0.02  # nats: EM has converged if the predicted and the last gain are below this,
-_MAX_REMAINING_SHARE = 1e-9  # or below this share of the log-likelihood,
+_MAX_REMAINING_GAIN = 0.02  # nats: EM has converged if the predicted and the last gain stay below this
+_MAX_REMAINING_SHARE = 1e-9  # share of the log-likelihood: the same limit for large data
+_CALM_STEPS = 3  # number of steps in a row for which the gains must stay below
 _ROUNDING = 1e-12  # relative rounding of the log-likelihood: smaller gains are invisible
-_CALM_STEPS = 3  # this many times in a row
 _MEMORY_BYTES = 1 << 28  # memory of the kept pairs of steps
 _MAX_PAIRS = 20
 _MAX_CORRECTION = 3.0  # largest correction: of a logarithm, or of a mean in standard deviations

@@ -163,7 +163,7 @@ class CommonFrame:
     firsts : ndarray of shape (3, K)
         Means of the views.
     spectrum : ndarray
-        Correlations of the two views that have least in common, descending: their moments after scaling both views.
+        Singular values of the scaled pair moment, descending, for the pair of views whose K-th one is smallest.
     scalings : three ndarrays of shape (d_a, r_a)
         E[y_a y_a^T]^-1/2.
     asymmetry : float
@@ -180,8 +180,8 @@ class CommonFrame:
     def mean_given(self, moments: dict[tuple[int, int], np.ndarray], a: int, vectors: np.ndarray) -> np.ndarray:
         """Return E[f(x_a) | k] for all components, shape (K, D), from E[f(x_a) y_b^T] and the orthonormal rows v_k.
 
-        For each other view b a row weighs v_k . N_b^T y_b, and the weights are scaled to sum one; both answers are
-        averaged.
+        For each other view b it is the average of f(x_a) over rows with weights proportional to v_k . N_b^T y_b; the two
+        estimates are averaged.
         """
         other_views = [b for b in range(3) if b != a]
         estimates = [moments[a, b] @ (self.maps[b] @ vectors.T) / self._roots(vectors)[b] for b in other_views]

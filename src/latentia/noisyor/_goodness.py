@@ -184,7 +184,7 @@ def check_against_classes(of_causes: np.ndarray, rows: Any, train: Any, n_classe
 
     Parameters
     ----------
-    found : ndarray of shape (n,)
+    of_causes : ndarray of shape (n,)
         Log-likelihood of the rows under causes.
     rows, train : tables of 0, 1 and NaN
         Rows to describe, shape (n, n_findings), and those that classes are learned from.

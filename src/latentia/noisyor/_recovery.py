@@ -239,12 +239,10 @@ def compute_noise(source: AbsenceMoments, scale: np.ndarray, folds: Folds, direc
     return largest(noise)
 
 
-def recover(
-    moments: Moments, prior: float | None, corrections: int, max_weight: float, start: Recovered | None = None
-) -> Recovered:
+def recover(moments: Moments, prior: float | None, corrections: int, max_weight: float) -> Recovered:
     """Run rounds of factor, core and decomposition, each on moments less the higher orders of the last network."""
     k = moments.basis.shape[1]
-    recovered = start
+    recovered: Recovered | None = None
     rounds: tuple[Network, ...] = ()
     for _ in range(corrections + 1):
         # Subtract the higher orders of the last network.
@@ -270,9 +268,9 @@ def subtract_pairs(pairs: np.ndarray, scale: np.ndarray, network: Network) -> np
     coefficients, vectors = compute_higher_orders(network.weights, odds, choose_degree(odds, _EXPANSION_ERROR))
     coefficients[: network.m] += odds
     vectors *= scale
-    compute_residual = pairs - (coefficients * vectors.T) @ vectors
-    np.fill_diagonal(compute_residual, 0.0)
-    return compute_residual
+    residual: np.ndarray = pairs - (coefficients * vectors.T) @ vectors
+    np.fill_diagonal(residual, 0.0)
+    return residual
 
 
 def _subtract_higher_orders(moments: Moments, recovered: Recovered | None) -> tuple[np.ndarray, np.ndarray]:
@@ -288,8 +286,8 @@ def _subtract_higher_orders(moments: Moments, recovered: Recovered | None) -> tu
 
 def _solve_core(moments: Moments, factor: np.ndarray, cube: np.ndarray) -> np.ndarray:
     """Find the symmetric core S, (K, K, K), whose sum over triples of S(B_i, B_j, B_l) u_i (x) u_j (x) u_l is the cube."""
-    # The unknown is S in the orthonormal basis of B that is nearest to the basis u: the equations are then nearly symmetric and
-    # well conditioned.
+    # Solve for S in an orthonormal basis of span(B), rotated to be as near to u as possible: the equations are then nearly
+    # symmetric and well conditioned.
     orthonormal, triangle = np.linalg.qr(factor)
     rotation = polar_factor(orthonormal.T @ moments.basis)
     k = orthonormal.shape[1]
@@ -307,14 +305,14 @@ def _build_network(
     moments: Moments, factor: np.ndarray, decomposition: Decomposition, prior: float | None, max_weight: float
 ) -> Network:
     """Build the network: F_k = B R_k / sqrt r_k, and r_k = 1 / lambda_k^2 unless the prior is given."""
-    values, rotation, _ = decomposition
-    odds = compute_odds(values, prior)
+    eigenvalues, rotation, _ = decomposition
+    odds = compute_odds(eigenvalues, prior)
     strengths = (rotation @ factor.T) / np.sqrt(odds)[:, None] / moments.scale
     return order_network(strengths, odds, moments.single, max_weight)
 
 
 def compute_odds(eigenvalues: np.ndarray, prior: float | None) -> np.ndarray:
-    """Return r = rho / (1 - rho) of every cause, from the eigenvalues of the whitened tensor unless the prior is given."""
+    """Return r = rho / (1 - rho) of every cause, from the eigenvalues of the core unless the prior is given."""
     if prior is None:
         return np.clip(np.maximum(eigenvalues, _TINY) ** -2.0, MIN_ODDS, MAX_ODDS)
     return np.full(len(eigenvalues), prior / (1 - prior))

@@ -1,10 +1,12 @@
 """Noisy-or networks: independent hidden causes, each of which may switch on binary findings.
 
-Model. Causes d_k are on with probability rho_k, independently, and with F_ki = 1 - exp(-W_ki)
+Model. Causes d_k are on with probability rho_k, independently, and
 
-    P(finding i absent | d) = (1 - leak_i) exp(-sum_k W_ki d_k):
+    P(finding i absent | d) = (1 - leak_i) exp(-sum_k W_ki d_k).
 
-a cause that is on switches finding i on with probability F_ki, whatever the others do.
+So a cause that is on switches finding i on with probability F_ki = 1 - exp(-W_ki), whatever the others do.
+
+Reading order of a fit: `_moments`, `IterativeRecovery`, `noisyor._recovery.recover`, `noisyor._em.refine_network`, `_checks`.
 
 Source: S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of noisy-or networks, STOC 2017.
 """
@@ -352,13 +354,13 @@ class NoisyOr(NetworkMethods, Additive):
         steps = 0 if choices is not None and choices.refused else self._steps(moments)
         if not steps:
             return NetworkRefinement(recovered.network, Refinement.no_steps())
-        rows = over(moments.restrict(subset.rows), self.n_jobs, self.verbose)
+        e_step = over(moments.restrict(subset.rows), self.n_jobs, self.verbose)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
         start, is_grown = recovered.network, False
         if steps == "auto" and start.m <= MAX_GROWN and (choices is None or choices.is_grown):
             (sample,) = sample_rows(moments.restrict(subset.rows), _SAMPLED_ROWS)
             start, is_grown = choose_start(start, sample, self.prior, **options)
-        refined = refine_network(start, rows, steps, MAX_CROWDED if choices is None else 1.0, **options)
+        refined = refine_network(start, e_step, steps, MAX_CROWDED if choices is None else 1.0, **options)
         refined = replace(refined, is_grown=is_grown)
         return refined if choices is not None else self._compare_with_independence(refined, moments, subset)
 
@@ -478,7 +480,7 @@ class NoisyOr(NetworkMethods, Additive):
         size = int((6 * self.max_triples) ** (1 / 3))
         findings = np.arange(n) if n <= size else np.sort(np.random.default_rng(self._seed).permutation(n)[:size])
         partitions = draw_partitions(findings, _N_PARTITIONS, self._seed)
-        k, max_causes, likely = self._numbers(source, folds, size)
+        k, max_causes, likely = self._bound_number_of_causes(source, folds, size)
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
         has_many_causes = (k or 0) > min(MAX_SOLVED, n // 3)
         selections = _list_selections(
@@ -488,12 +490,12 @@ class NoisyOr(NetworkMethods, Additive):
             return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
         return IterativeRecovery(source, findings, partitions, k, max_causes, selections, folds, rounds, self.verbose)
 
-    def _numbers(
+    def _bound_number_of_causes(
         self, source: AbsenceMoments, folds: Folds, size: int
     ) -> tuple[int | None, int, tuple[int, int] | None]:
         """Return the number of causes, if it is known, the largest one worth trying, and the range of likely ones.
 
-        If there are too many causes to try numbers, it is the number of directions of pairs above their noise.
+        If there are too many causes to compare numbers, the number is that of the directions of pairs above their noise.
         """
         k, n = self.n_components, source.n_features
         if k is not None:
@@ -503,7 +505,9 @@ class NoisyOr(NetworkMethods, Additive):
         if max_causes < MAX_SOLVED:
             return None, max_causes, None
         k, likely = count_causes_above_noise(source, folds)
-        return (k, k, likely) if k > max_solved or n <= size else (None, min(k + 2, max_solved), None)
+        if k > max_solved or n <= size:
+            return k, k, likely
+        return None, min(k + 2, max_solved), None
 
     def _read(self, X: Any, *, reset: bool = True) -> Blocks:
         if not isinstance(X, Blocks) and is_baskets(X):
@@ -529,7 +533,7 @@ class _Moments:
     Attributes
     ----------
     source : AbsenceMoments
-    used : ndarray of bool, shape (n,)
+    is_used : ndarray of bool, shape (n,)
     frequency : ndarray of shape (n,)
         P(finding present).
     folds : Folds
@@ -646,8 +650,8 @@ def _list_selections(folds: Folds, n_splits: int, refined: bool) -> list[Groups]
     if not n_splits:
         return [folds.all]
     halves = [half for split in folds.splits[: 1 if refined else n_splits] for half in split]
-    quarters = [] if refined else [tuple(i for i in folds.all if i != g) for g in folds.all]
-    return [folds.all, *halves, *quarters]
+    three_quarters = [] if refined else [tuple(i for i in folds.all if i != g) for g in folds.all]
+    return [folds.all, *halves, *three_quarters]
 
 
 def _add_systematic_errors(errors: np.ndarray, refined: NetworkRefinement, learner: Learner) -> np.ndarray:

@@ -188,7 +188,9 @@ def _contrast(tell: Tell, model: Any, U: Any = None, V: Any = None, y: Any = Non
     U, V, *target_blocks = (np.vstack([_dense(block[i]) for block in blocks]) for i in range(len(blocks.shapes)))
     y = target_blocks[0].ravel() if target_blocks else y
     if not np.square(np.ptp(U, axis=0)).any():  # squares below 1e-308 are zero
-        raise LatentiaError("All rows of U are equal, or too close for their variance: simpler methods cannot be compared.")
+        raise LatentiaError(
+            "All rows of U are equal, or too close for their variance: simpler methods cannot be compared."
+        )
     if y is not None:
         check_same_rows(U=len(U), y=len(y))
     return tell(model, U, V, y, **names | v_options | options)

@@ -65,7 +65,7 @@ class Chain:
         return np.asarray(total / total.sum())
 
     def smooth(self, marginal: np.ndarray) -> Chain:
-        """Mix every distribution with 1% of its marginal, so that nothing is impossible.
+        """Mix every distribution with 1% of a broad one, so that nothing is impossible.
 
         ``marginal`` holds the frequencies of the symbols; densities of vectors are unchanged.
         """

@@ -205,8 +205,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
        documents, rare ones drown the others in noise. This takes eight passes.
     5. All steps of a sequence are used, as if it were stationary; the thesis takes the first three of many sequences.
     6. For vectors, variances of features come from E[x^2 | state], as the means do.
-    7. ``refine`` is Baum-Welch with 0.01 pseudo-counts. It starts from distributions mixed with 1% of the symbols'
-       frequencies (for transitions, of the states' shares), so that nothing is impossible.
+    7. ``refine`` is Baum-Welch with 0.01 pseudo-counts. It starts from distributions mixed with 1% of broad ones
+       (emissions: the symbols' frequencies; transitions: shares and uniform; start: uniform), so that nothing is impossible.
     8. With more than 2 (K + 12) symbols a second start competes with the moments: classes of symbols that are learned from
        their neighbours, as in text. Both take ten steps, and the likelier one goes on; from classes "auto" stops there,
        since on text later steps gain little on new sentences and fit the parts of speech less well.
@@ -315,7 +315,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         return rows.folds(self._seed)
 
     def _moments(self, rows: _Steps, folds: Folds) -> _Moments:
-        """Pass over the data: columns, coordinates of neighbours, and moments of three steps and of first steps."""
+        """Pass over the data twice, and eight times more with many symbols: columns, coordinates, moments of three steps."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         kind, table = self._kind, self._kind.moment_blocks(rows.observed)
         columns, table, share = _summarise_columns(table, rows.has_gaps, options)
@@ -400,7 +400,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         state_coordinates = starts.coordinates(moments.kind.expected_columns(emissions))
         inverse = np.linalg.pinv(state_coordinates)
         d = starts.coordinates.size
-        neighbours = m.pairs[0, 1][:d] + m.pairs[1, 2][:, :d]
+        neighbours = m.pairs[0, 1][:d] + m.pairs[1, 2][:, :d]  # E[y_t-1 y_t^T] + E[y_t y_t+1^T] = 2 C^T J C
         joint = np.maximum(inverse.T @ neighbours @ inverse, 0)
         shares = joint.sum(axis=0) + joint.sum(axis=1)
         shares = shares / shares.sum() if shares.sum() > 0 else frame.weights(v)
@@ -421,7 +421,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """Restart EM, except from classes, which depend on the steps of each part and do not run to convergence."""
         if not self.refine or model.start == "classes":
             return None
-        return self._run_em({"moments": model.parameters}, moments, subset)
+        return self._run_em({"full fit": model.parameters}, moments, subset)
 
     def _distance(self, first: _ChainFit, second: _ChainFit, moments: _Moments) -> np.ndarray:
         return moments.kind.nearest_state_distances(
@@ -463,7 +463,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         kind, e_step = moments.kind, over(part.rows, self.n_jobs, self.verbose)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
         won = race_updates(updates, e_step, self.refine, _RACE_STEPS, max_steps={"classes": _RACE_STEPS})
-        # A race takes one more pass, and with counts another for the roots of some rows.
+        # The rival start takes one pass, and with counts another for the roots of some rows.
         n_passes = won.n_steps + (len(starts) > 1) + (isinstance(kind, Counts) and len(starts) > 1)
         refined = _ChainFit(kind.build_chain(won.reached.values), won.reached, won.name, n_passes)
         if isinstance(kind, Vectors) and kind.covariance != "diag":
@@ -868,7 +868,7 @@ def _summarise_columns(
 
 
 def _build_view_statistic(coordinates: Coordinates, average: np.ndarray, folds: Folds, squares: bool) -> ViewMoments:
-    """Build the statistic of the moments of past, step and future; the average replaces missing neighbours."""
+    """Build the statistic of the moments of past, step and future; a missing neighbour counts as the average."""
     average = average @ coordinates.basis
     size = coordinates.size + coordinates.basis.shape[1]
     ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # Past and future are coordinates already.

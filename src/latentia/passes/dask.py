@@ -53,14 +53,14 @@ class ChunkBlocks(TableBlocks):
         times: Sequence[np.ndarray] | None = None,
     ) -> None:
         self._chunks, self._widths, self._times = list(chunks), tuple(widths), times
-        self._compute_chunk: dict[int, list[Any]] = {}
+        self._parts_in_memory: dict[int, list[Any]] = {}
         shapes = [(int(boundaries[-1]), int(width)) for width in widths]
         super().__init__(
             [_ShapeOnly(shape) for shape in shapes], boundaries, lengths=lengths, names=names, selections=selections
         )
 
     def _read_parts(self, number: int, start: int, stop: int) -> list[Any]:
-        parts = self._compute_chunk.get(number)
+        parts = self._parts_in_memory.get(number)
         pieces = _convert_tables(_compute_chunk(self._chunks[number]) if parts is None else parts)
         times = None if self._times is None else self._times[number]
         n_rows = stop - start if times is None else len(times)
@@ -111,7 +111,7 @@ class ChunkBlocks(TableBlocks):
 
     def use_parts(self, numbers: Sequence[int], parts_list: Sequence[Any]) -> None:
         """Use these parts for the blocks of these numbers."""
-        self._compute_chunk = {
+        self._parts_in_memory = {
             number: parts for number, parts in zip(numbers, parts_list, strict=True) if parts is not None
         }
 

@@ -147,7 +147,7 @@ def test_the_answer_is_that_of_the_theorem_on_rows(case):
     given = data[0] if len(data) == 1 else data
     refined.partial_fit(*case.pieces()[3], refine_on=given)
     assert refined.n_iter_ > 0
-    assert "refined on rows" in refined.evidence_["fitted on kept moments"].meaning
+    assert "refined on the rows" in refined.evidence_["fitted on kept moments"].meaning
 
 
 def test_what_is_too_wide_or_unknown_is_an_error():

@@ -50,7 +50,7 @@ def test_a_package_that_cannot_be_written_is_imported(sealed, tmp_path, first):
     assert folder.parent == tmp_path / "temporary"
     assert not folder.exists()
     assert found.stderr.count("FileNotice") == 1
-    assert "Set the environment variable NUMBA_CACHE_DIR to a writable folder be written." in found.stderr
+    assert "Set the environment variable NUMBA_CACHE_DIR to a folder that can be written." in found.stderr
 
 
 def test_a_folder_that_is_named_is_used(sealed, tmp_path):

@@ -165,7 +165,7 @@ def test_constant_and_copied_columns_change_no_answer(method, tmp_path):
     whole = method.fit(X)
     for more in (np.full(len(X), 3.7), X[:, 1]):
         wide = np.column_stack([X, more])
-        with pytest.warns(DroppedDataWarning, match=f"say nothing of their own: column {X.shape[1]} "):
+        with pytest.warns(DroppedDataWarning, match=f"they add no information: column {X.shape[1]} "):
             model = method.fit(wide)
         assert model.evidence_.grade == whole.evidence_.grade
         for name in method.arrays:

@@ -185,7 +185,7 @@ def test_a_header_takes_no_more_memory_than_is_said(tmp_path, item, around, monk
     try:
         with pytest.raises(LatentiaError, match=r"m\.npz: not a model saved by latentia, or damaged"):
             latentia.load(tmp_path / "m.npz")
-        assert tracemalloc.get_traced_memory()[1] < 6 * len(text) + persistence._MOST_PARSED
+        assert tracemalloc.get_traced_memory()[1] < 6 * len(text) + persistence._MAX_PARSED_BYTES
     finally:
         tracemalloc.stop()
 
@@ -203,7 +203,7 @@ def test_what_parsing_takes_is_not_more_than_what_is_counted():
         b'{"a%d": {"b": [], "c": ""}}',
     ):
         text = b"[" + b",".join([item % i if b"%d" in item else item for i in range(30_000)]) + b"]"
-        counted, depth = persistence._parsed(text)
+        counted, depth = persistence._measure_json(text)
         tracemalloc.start()
         parsed = json.loads(text)
         taken = tracemalloc.get_traced_memory()[0]

@@ -278,7 +278,7 @@ def test_other_models_from_python(call, rows, tmp_path):
     corpus = planted.topic_corpus(300, n_topics=3, n_words=80)
     topics = AnchorTopics(3).fit(corpus.counts)
     (tmp_path / "x.txt").write_text("some words\n")
-    with pytest.raises(LatentiaError, match="its words and the model's cannot be compared"):
+    with pytest.raises(LatentiaError, match="the model was fitted without a vocabulary"):
         call("apply", _saved(topics, tmp_path), tmp_path / "x.txt", "--out", tmp_path / "c")
     data = planted.product_mixture(3000, n_components=2, n_features=9)
     views = MultiViewMixture(2, distribution="bernoulli").fit(data.X, views=[range(3), range(3, 6), range(6, 9)])

@@ -176,7 +176,7 @@ def test_couplings(call, written, rows, refused, tmp_path):
     }
     planted_ = np.array([found[f"u{i}", f"u{j}"] for i, j in data.edges])
     assert np.corrcoef(planted_, data.truth)[0, 1] > 0.9
-    assert "says nothing of single rows" in refused("apply", tmp_path / "r", first)
+    assert "has no answer for single rows" in refused("apply", tmp_path / "r", first)
     (tmp_path / "edges.txt").write_text("".join(f"u{i},u{j}\n" for i, j in data.edges) + "\n")
     printed = call(
         "contrast", first, second, "--fit", "ising", "--edges", tmp_path / "edges.txt", "--out", tmp_path / "e"

@@ -280,7 +280,12 @@ def test_no_second_state(call, tmp_path):
             ["--two-state", "--init", "m.npz"],
             "--init: x.txt: --two-state has none; leave it out",
         ),
-        ("x.csv", "a,s\nx,1\ny,\n", ["--column", "a", "--sequence", "s", "--missing", "keep"], "tells sequences apart"),
+        (
+            "x.csv",
+            "a,s\nx,1\ny,\n",
+            ["--column", "a", "--sequence", "s", "--missing", "keep"],
+            "expected the name of a sequence",
+        ),
         ("x.csv", "a,b\n1.5,1\n2.5,2\n", ["--missing", "mean"], "--missing 'mean': use one of keep"),
     ],
 )

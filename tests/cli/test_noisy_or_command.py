@@ -71,9 +71,9 @@ def test_causes_of_a_table(call, rows, written, path, given, tmp_path):
 def test_the_number_of_causes_comes_from_the_data_and_old_files_go(call, rows, path, tmp_path):
     out = tmp_path / "o"
     names = ",".join(name for name in NAMES if "," not in name)
-    call("noisy-or", path, "--columns", names, "-k", "2:3", "--partitions", 1, "--out", out)
+    call("noisy-or", path, "--columns", names, "-k", "2:3", "--out", out)
     assert (out / "comparison.csv").exists()
-    again = ("--force", "--refine", 1, "--prior", 0.3, "--partitions", 1)
+    again = ("--force", "--refine", 1, "--prior", 0.3)
     printed = call("noisy-or", path, "--columns", names, "--out", out, *again)
     assert "3 causes, a number that the data gave" in printed
     assert [row["prevalence"] for row in rows(out / "causes.csv")] == ["0.300000"] * 3
@@ -81,7 +81,7 @@ def test_the_number_of_causes_comes_from_the_data_and_old_files_go(call, rows, p
 
 
 def test_a_range_is_compared(call, rows, path, tmp_path):
-    printed = call("noisy-or", path, "-m", "2:3", "--ignore", "age", "--partitions", 2, "--out", tmp_path / "o")
+    printed = call("noisy-or", path, "-m", "2:3", "--ignore", "age", "--out", tmp_path / "o")
     compared = rows(tmp_path / "o" / "comparison.csv")
     assert [row["causes"] for row in compared] == ["2", "3"]
     assert float(compared[1]["held-out log-likelihood"]) > float(compared[0]["held-out log-likelihood"])
@@ -123,7 +123,7 @@ def test_rows_without_a_value_are_left_out(call, rows, refused, given, tmp_path)
     for i in (2, 9):
         lines[i] = ",".join([*lines[i].split(",")[:-1], ""])
     (tmp_path / "x.csv").write_text("\n".join(lines))
-    options = ("-k", 3, "--refine", 0, "--partitions", 1)
+    options = ("-k", 3, "--refine", 0)
     printed = call("noisy-or", tmp_path / "x.csv", *options, "--out", tmp_path / "gaps")
     assert "<0.1% of the cells are empty and are taken as unknown" in printed
     assert [row["row"] for row in rows(tmp_path / "gaps" / "posteriors.csv")][:3] == ["2", "3", "4"]
@@ -182,7 +182,7 @@ def test_many_causes_and_a_table_that_is_too_large(call, rows, tmp_path):
         "--out",
         tmp_path / "o",
     )
-    with pytest.warns(LatentiaWarning, match="directions beside noise"):
+    with pytest.warns(LatentiaWarning, match="directions above noise"):
         printed = call("noisy-or", tmp_path / "x.csv", *options)
     assert "network.bif is not written. --threshold 0.0: Finding" in printed
     assert not (tmp_path / "o" / "network.bif").exists()

@@ -508,7 +508,7 @@ def test_a_damaged_list_of_files_names_none(call, table, tmp_path, content):
     beside.write_text("mine")
     (out / ".latentia.json").write_text(content)
     (out / "labels.csv").write_text("mine")
-    with pytest.raises(LatentiaError, match="no earlier run wrote it"):
+    with pytest.raises(LatentiaError, match="written or changed outside of latentia"):
         call("mixture", table, "--out", out, "--force")
     (out / "labels.csv").unlink()
     call("mixture", table, "-k", 2, "--refine", 0, "--out", out, "--force")

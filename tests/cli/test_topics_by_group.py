@@ -88,9 +88,9 @@ def test_effects_of_columns(speeches, tmp_path):
     ("options", "words"),
     [
         (["--effects", "~ party"], "--effects '~ party': There is no column 'party'. There are date, testament."),
-        (["--effects", "~ testament", "--cluster", "author"], "--cluster author: there is no such column"),
-        (["--cluster", "date"], "belongs to --effects"),
-        (["--group-by", "party"], "no such column. There are date, testament"),
+        (["--effects", "~ testament", "--cluster", "author"], "--cluster author: no such column"),
+        (["--cluster", "date"], "needs --effects"),
+        (["--group-by", "party"], "expected one of the columns date, testament"),
         (["--over", "testament"], "Expected a number or a date"),
         (["--period", "year"], "--period needs --over"),
         (["--over", "date", "--period", "fortnight"], "one of day, week"),

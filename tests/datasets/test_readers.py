@@ -76,7 +76,7 @@ def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch, na
     (tmp_path / name).write_bytes(compress(start + b" " * (1 << 25)))
     tracemalloc.start()
     with pytest.raises(
-        LatentiaError, match=rf"{name}: its \d+ bytes unpack to more than \d+, which no text or table does"
+        LatentiaError, match=rf"{name}: its \d+ bytes unpack to more than \d+ bytes, unlike texts and tables"
     ):
         readers.read_corpus(tmp_path / name)
     most = tracemalloc.get_traced_memory()[1]

@@ -63,7 +63,7 @@ def test_views_of_different_size_more_than_three_and_in_any_form(data):
     assert all((a == b).all() for a, b in zip(named.means_, plain.means_, strict=True))
     by_number = MultiViewMixture(5, distribution="bernoulli").fit(frame, views=VIEWS)
     assert (by_number.views_of(frame)[0][1] == named.views_of(frame[frame.columns[::-1]])[0][1]).all()
-    with pytest.raises(LatentiaError, match="View 1 has the columns .'f29'.*and had .'f0'"):
+    with pytest.raises(LatentiaError, match="View 1: expected the columns .'f0'.*found .'f29'"):
         by_number.predict(frame[frame.columns[::-1]])
     cut = [frame.iloc[:, list(view)] for view in VIEWS]
     several = MultiViewMixture(5, distribution="bernoulli").fit(cut)

@@ -29,7 +29,7 @@ COMPLETE = ("MomentMultiLabelClassifier", "ProbabilityMatrix")  # what their pag
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 
-ALONE, NO_ROWS = "This page was written from the model alone", "This page shows what the model itself knows"
+ALONE, NO_ROWS = "This page was written from the model alone", "This page shows the model alone"
 
 
 @cache

@@ -82,7 +82,7 @@ def test_every_component_has_its_error_and_grade(report):
     for one in evidence.components:
         assert f"{one.expected_error:.2f}" in shown
         assert one.grade in page.cells
-    assert any(f"Up to {evidence.limit:.3g} a" in cell for cell in page.cells)
+    assert any(f"With an error up to {evidence.limit:.3g}, a" in cell for cell in page.cells)
     for check in evidence.checks:
         assert check.name in page.cells
 

@@ -99,7 +99,7 @@ def test_a_second_fit_on_counts_forgets_the_vectorizer(texts):
     model = AnchorTopics(5, n_splits=0).fit(texts)
     model.fit(WordVectorizer().fit_transform(texts))
     assert not hasattr(model, "vectorizer_")
-    with pytest.raises(LatentiaError, match="fitted on counts"):
+    with pytest.raises(LatentiaError, match="Expected counts in the columns of the fit"):
         model.transform(texts)
 
 

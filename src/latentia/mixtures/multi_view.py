@@ -342,11 +342,8 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         squares = emissions is not None and emissions.squares
         statistic = ViewMoments(coordinates, lambda block: (block, folds.of(block.rows)), folds.n, squares=squares)
         sums = accumulate(grouped, statistic, **options)
-        shares = (
-            None
-            if all(column.is_complete for column in column_statistics)
-            else [column.share for column in column_statistics]
-        )
+        has_gaps = not all(column.is_complete for column in column_statistics)
+        shares = [column.share for column in column_statistics] if has_gaps else None
         return _Moments(layout, columns, shares, scales, statistic, sums, folds, n_passes + 2)
 
     def _recover(self, moments: _Moments, subset: Subset, choices: Any) -> _Recovery:

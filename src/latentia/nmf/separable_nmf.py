@@ -328,9 +328,8 @@ class SeparableNMF(FactorModel):
         members, table = model.members, fitted.moments.table
         rounds, vertices = len(model.refinement.log_likelihood), members.vertices(points.points)
         measured = self._measure(points, points.project_components(model.components) if rounds else vertices)
-        counts = (
-            (measured.weights**2).sum(axis=0) if rounds else np.array([len(rows_of) for rows_of in members.members])
-        )
+        sizes = np.array([len(rows_of) for rows_of in members.members])
+        counts = (measured.weights**2).sum(axis=0) if rounds else sizes
         measured, eps = replace(measured, counts=counts), self._scale_eps(table, selection.scaled)
         rounds = min(rounds, _MAX_RESAMPLED_ROUNDS)
         redrawn = NewNoiseFits.compute(

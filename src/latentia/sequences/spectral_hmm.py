@@ -331,19 +331,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         lengths, observed_lengths = (np.asarray(blocks.lengths) for blocks in (rows.all_steps, rows.observed))
         n_passes += rows.n_passes + 2
         return _Moments(
-            kind,
-            columns.mean,
-            deviations,
-            statistic,
-            sums,
-            starts,
-            folds,
-            n_passes,
-            lengths,
-            observed_lengths,
-            scaling.max_states,
-            share,
-        )
+            kind, columns.mean, deviations, statistic, sums, starts, folds, n_passes, lengths, observed_lengths,
+            scaling.max_states, share,
+        )  # fmt: skip
 
     def _assign_content_folds(self, rows: _Steps) -> Folds:
         return assign_folds_by_content(rows.observed)

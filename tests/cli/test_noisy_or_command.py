@@ -75,7 +75,7 @@ def test_the_number_of_causes_comes_from_the_data_and_old_files_go(call, rows, p
     assert (out / "comparison.csv").exists()
     again = ("--force", "--refine", 1, "--prior", 0.3)
     printed = call("noisy-or", path, "--columns", names, "--out", out, *again)
-    assert "3 causes, a number that the data gave" in printed
+    assert "3 causes, a number estimated from the data" in printed
     assert [row["prevalence"] for row in rows(out / "causes.csv")] == ["0.300000"] * 3
     assert not (out / "comparison.csv").exists()
 

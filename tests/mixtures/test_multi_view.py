@@ -67,7 +67,7 @@ def test_views_of_different_size_more_than_three_and_in_any_form(data):
         by_number.predict(frame[frame.columns[::-1]])
     cut = [frame.iloc[:, list(view)] for view in VIEWS]
     several = MultiViewMixture(5, distribution="bernoulli").fit(cut)
-    with pytest.raises(LatentiaError, match="View 2 has the columns"):
+    with pytest.raises(LatentiaError, match="View 2: expected the columns"):
         several.predict([cut[0], cut[2], cut[1]])
 
 

@@ -112,7 +112,7 @@ def find_pooled_vertices(points: NoisyPoints, n_vertices: int, *, start: np.ndar
     for _ in range(min(n_vertices, points.shrunk.shape[1] - len(basis), len(squared))):
         farthest = int(np.argmax(squared))
         direction = _project_out(points.shrunk[farthest], basis)
-        if np.linalg.norm(direction) <= floor:
+        if not np.linalg.norm(direction) > floor:  # it is NaN if the shrinkage of some point is
             break
         vertex, direction = _converge_to_mean(points, squared >= _NEAR_HEIGHT**2 * squared[farthest], direction, basis)
         new_vertices.append(vertex)

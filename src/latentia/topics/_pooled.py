@@ -112,9 +112,10 @@ def find_pooled_vertices(points: NoisyPoints, n_vertices: int, *, start: np.ndar
     for _ in range(min(n_vertices, points.shrunk.shape[1] - len(basis), len(squared))):
         farthest = int(np.argmax(squared))
         direction = _project_out(points.shrunk[farthest], basis)
-        if not np.linalg.norm(direction) > floor:  # it is NaN if the shrinkage of some point is
+        is_near = squared >= _NEAR_HEIGHT**2 * squared[farthest]
+        if np.linalg.norm(direction) <= floor or not is_near.any():  # none is near if squares are out of range
             break
-        vertex, direction = _converge_to_mean(points, squared >= _NEAR_HEIGHT**2 * squared[farthest], direction, basis)
+        vertex, direction = _converge_to_mean(points, is_near, direction, basis)
         new_vertices.append(vertex)
         basis = np.vstack([basis, direction / np.linalg.norm(direction)])
         squared -= (points.shrunk @ basis[-1]) ** 2

@@ -117,7 +117,7 @@ def fits(fails=(), cost="free", most=np.inf):
         def _cost(self):
             return cost
 
-    return Fitted(Mean(), None, Folds(4, 0), None), seen
+    return Fitted.run(Mean(), None, Folds(4, 0), None), seen
 
 
 def test_the_whole_and_errors_from_halves_and_three_quarters():

@@ -14,7 +14,7 @@ from pathlib import Path
 WORDS = set(
     "found,one,ones,own,left,told,kept,said,apart,seen,some,other,others,made,dealt,begun,known,given,more,most,many,much,few,"
     "fewer,less,least,each,every,both,all,any,none,nothing,everything,same,such,here,there,what,which,who,how,used,held,shown,"
-    "wanted,drawn,taken,gone,meant,met,put,read,whole,these,those,them,they,its,their,theirs,mine,yours,this,that,it,so".split(
+    "wanted,drawn,taken,gone,meant,met,put,read,whole,these,those,them,they,its,their,theirs,mine,yours,this,that,it,so,asked,says,tells".split(
         ","
     )
 )

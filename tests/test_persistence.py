@@ -102,7 +102,7 @@ def test_every_array_of_a_model_is_checked(world, tmp_path):
 
 def test_the_header_names_format_version_class_and_parameters(saved):
     header, _ = parts(saved)
-    assert (header["format"], header["version"]) == (4, latentia.__version__)
+    assert (header["format"], header["version"]) == (5, latentia.__version__)
     assert header["class"] == "latentia.topics:AnchorTopics"
     assert header["parameters"]["n_components"] == 3
     assert set(header) == {"format", "version", "class", "parameters", "attributes"}
@@ -125,7 +125,7 @@ def test_what_a_later_version_adds_is_ignored_and_what_it_leaves_out_has_its_def
 def test_a_file_of_another_format_says_which_version_wrote_it(saved, number):
     header, arrays = parts(saved)
     rewrite(saved, header | {"format": number, "version": "7.1"}, arrays)
-    refused(saved, f"written in format {number} by latentia 7.1; this version reads format 4. Fit the model again")
+    refused(saved, f"written in format {number} by latentia 7.1; this version reads format 5. Fit the model again")
 
 
 # --- headers ------------------------------------------------------------------------------------------------------
@@ -141,12 +141,12 @@ def test_a_file_of_another_format_says_which_version_wrote_it(saved, number):
         {},
         {"format": 1, "model": 5},
         {"format": True},
-        {"format": 4, "model": 5},
-        {"format": 4},
-        {"format": 4, "class": 5, "parameters": {}, "attributes": {}},
-        {"format": 4, "class": "latentia.topics:AnchorTopics", "parameters": 5, "attributes": {}},
-        {"format": 4, "class": "latentia.evidence.checks:Check", "parameters": {}, "attributes": {}},
-        {"format": 4, "class": "latentia.__main__:main", "parameters": {}, "attributes": {}},
+        {"format": 5, "model": 5},
+        {"format": 5},
+        {"format": 5, "class": 5, "parameters": {}, "attributes": {}},
+        {"format": 5, "class": "latentia.topics:AnchorTopics", "parameters": 5, "attributes": {}},
+        {"format": 5, "class": "latentia.evidence.checks:Check", "parameters": {}, "attributes": {}},
+        {"format": 5, "class": "latentia.__main__:main", "parameters": {}, "attributes": {}},
     ],
 )
 def test_headers_that_are_none(tmp_path, header):
@@ -155,7 +155,7 @@ def test_headers_that_are_none(tmp_path, header):
         latentia.load(tmp_path / "m.npz")
 
 
-@pytest.mark.parametrize("text", [b"[" * 100_000, b"9" * 5000, b"\xff\xfe", b"", b'{"format": 4'])
+@pytest.mark.parametrize("text", [b"[" * 100_000, b"9" * 5000, b"\xff\xfe", b"", b'{"format": 5'])
 def test_headers_that_are_no_json(tmp_path, text):
     np.savez(tmp_path / "m.npz", header=np.frombuffer(text, np.uint8))
     refused(tmp_path / "m.npz")
@@ -175,7 +175,7 @@ def test_deeply_nested_values(saved):
 
 
 @pytest.mark.parametrize("item", [b"{}", b'{"a":1}', b'"ab"'])
-@pytest.mark.parametrize("around", [b'{"format": 4, "x": [%s]}', b'["\\"[{", %s'])
+@pytest.mark.parametrize("around", [b'{"format": 5, "x": [%s]}', b'["\\"[{", %s'])
 def test_a_header_takes_no_more_memory_than_is_said(tmp_path, item, around, monkeypatch):
     monkeypatch.setattr(persistence, "_MAX_PARSED_BYTES", persistence._MAX_PARSED_BYTES // 4)
     text = around % b",".join([item] * (15_000_000 // (len(item) + 1)))

@@ -172,7 +172,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
 
 
 def page(tmp_path, *parts, **options):
-    says = {"title": "Groups", "says": "3 groups.", "nouns": ("group", "groups", "rows"), "evidence": evidence()}
+    says = {"title": "Groups", "headline": "3 groups.", "nouns": ("group", "groups", "rows"), "evidence": evidence()}
     summary = Summary(**says, parts=parts, **options)
     return summary, write_summary(tmp_path / "page.html", summary).read_text("utf-8")
 

@@ -22,7 +22,7 @@ def summarize_exponentials(model: Any, X: Any = None, *, row_labels: Sequence[Co
     densities = [(f"component {k}", waits, np.exp(-waits / mean) / mean) for k, mean in enumerate(model.means_)]
     moved = grades_say(evidence, "a component", "other rows would give another one")
     return Summary(
-        says=f"{count(size, 'component')} of waiting times.",
+        headline=f"{count(size, 'component')} of waiting times.",
         parts=(
             Table(
                 "components",

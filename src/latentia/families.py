@@ -19,7 +19,7 @@ class Family:
         Package of its estimators, below ``latentia``.
     command : str
         Command; with ``_`` for ``-`` also its module and function in `latentia.cli`.
-    says : str
+    headline : str
         First line of the command's docstring, for the list of commands.
     estimators : tuple of str
         Names of the classes; the command fits the first one by default.
@@ -35,7 +35,7 @@ class Family:
 
     package: str
     command: str
-    says: str
+    headline: str
     estimators: tuple[str, ...]
     page: str
     applied: str

@@ -27,7 +27,7 @@ from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["load", "save"]
 
-_FORMAT = 4
+_FORMAT = 5
 _NOT_SAVED = ("_estimator", "held_out")  # attributes of the evidence
 _HEADER = "header"
 _MAX_HEADER_BYTES, _MAX_HEADER_DEPTH = 1 << 26, 1000  # size, and depth of nested brackets

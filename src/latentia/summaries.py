@@ -362,7 +362,7 @@ class Summary:
     ----------
     title, source : str
         Heading, and source of the data.
-    says : str
+    headline : str
         Summary in a sentence.
     nouns : (str, str, str)
         Names of one component, of several, and of the rows.
@@ -396,7 +396,7 @@ class Summary:
     """
 
     title: str = ""
-    says: str = ""
+    headline: str = ""
     nouns: tuple[str, str, str] = ("", "", "")
     evidence: Evidence = field(default_factory=lambda: Evidence([]))
     parts: tuple[Table | Figure | Section, ...] = ()

@@ -92,6 +92,8 @@ def _read_controls(path: Path, cases: Table, options: ReadOptions) -> Table:
         return ColumnChoice(cases.columns, names=True)
 
     options = (
-        options if cases.reading is None else replace(options, asked=options.asked.like(cases.reading.model_settings))
+        options
+        if cases.reading is None
+        else replace(options, column_options=options.column_options.like(cases.reading.model_settings))
     )
     return announce(read_table(path, choose, options))

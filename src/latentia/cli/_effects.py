@@ -75,7 +75,7 @@ class Covariates:
             missing="keep",
             cache=reading.cache,
             encoding=reading.encoding,
-            asked=reading.asked,
+            column_options=reading.column_options,
             sheet=reading.sheet,
         )
         return cls(table.texts, table.rows)

@@ -75,7 +75,7 @@ def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[.
     modules of the command are loaded, before it runs.
     """
     module = name.replace("-", "_")
-    parameters, says, own_descriptions = _read_signature(module, module)
+    parameters, summary, own_descriptions = _read_signature(module, module)
     run_parameters, _, run_descriptions = _read_signature("_run", "Run")
     learns = parameters[0].annotation == "Run"
     if learns:
@@ -95,13 +95,13 @@ def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[.
         with _standard_input(values), parameters_written(option_of):
             if record is None:
                 return function(**values)
-            asked = record(**{parameter.name: values.pop(parameter.name) for parameter in run_parameters})
-            with asked.apply_settings():
-                return function(asked, **values)
+            run_settings = record(**{parameter.name: values.pop(parameter.name) for parameter in run_parameters})
+            with run_settings.apply_settings():
+                return function(run_settings, **values)
 
     run.__name__, run.__doc__, run.__annotations__ = (
         module,
-        says,
+        summary,
         {parameter.name: parameter.annotation for parameter in options},
     )
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
@@ -140,8 +140,8 @@ def _read_signature(module: str, name: str) -> tuple[list[inspect.Parameter], st
         )
         values = [None] * (len(arguments) - len(defaults)) + defaults
         entries = [(node.arg, node.annotation, value) for node, value in zip(arguments, values, strict=True)]
-    says, _, parameter_text = (ast.get_docstring(definition) or "").partition("\n\nParameters\n")
-    return [_make_parameter(*node) for node in entries], says, _parse_descriptions(parameter_text)
+    summary, _, parameter_text = (ast.get_docstring(definition) or "").partition("\n\nParameters\n")
+    return [_make_parameter(*node) for node in entries], summary, _parse_descriptions(parameter_text)
 
 
 def _make_parameter(name: str, kind: Any, value: Any) -> inspect.Parameter:

@@ -163,7 +163,7 @@ class Run:
             missing,
             ways,
             encoding=self.encoding,
-            asked=self.column_options,
+            column_options=self.column_options,
             sheet=self.sheet,
         )
 

@@ -460,7 +460,7 @@ class ReadOptions:
         Allowed values of ``--missing`` in this command; empty without that option.
     encoding : str, optional
         Encoding of texts; detected by default.
-    asked : ColumnOptions
+    column_options : ColumnOptions
         Options about columns.
     sheet : str, optional
         Sheet of a workbook.
@@ -471,12 +471,12 @@ class ReadOptions:
     missing: str = "error"
     ways: tuple[str, ...] = ()
     encoding: str | None = None
-    asked: ColumnOptions = field(default_factory=ColumnOptions)
+    column_options: ColumnOptions = field(default_factory=ColumnOptions)
     sheet: str | None = None
 
     def code_two_values(self, amounts: bool = False) -> ReadOptions:
         """Return a copy that codes columns of two numbers as 0 and 1, as it does two texts; see `ColumnOptions`."""
-        return replace(self, asked=replace(self.asked, code_two_numbers=True, amounts=amounts))
+        return replace(self, column_options=replace(self.column_options, code_two_numbers=True, amounts=amounts))
 
     @classmethod
     def from_options(
@@ -488,7 +488,7 @@ class ReadOptions:
         ways: tuple[str, ...] = (),
         *,
         encoding: str | None = None,
-        asked: ColumnOptions | None = None,
+        column_options: ColumnOptions | None = None,
         sheet: str | None = None,
     ) -> ReadOptions:
         """Check the options of a command and collect them."""
@@ -503,7 +503,13 @@ class ReadOptions:
             if not can_write(existing_folder):
                 raise LatentiaError(f"--cache {cache}: the folder cannot be written. Choose another, or --no-cache.")
         return cls(
-            not quiet, False if no_cache else cache, missing or "error", ways, encoding, asked or ColumnOptions(), sheet
+            not quiet,
+            False if no_cache else cache,
+            missing or "error",
+            ways,
+            encoding,
+            column_options or ColumnOptions(),
+            sheet,
         )
 
 
@@ -612,9 +618,9 @@ def _print_lines(lines: Sequence[tuple[str, Sequence[str]]], console: Console, f
     """Print a line per statement or check, cut at the end of the screen; if ``full``, its whole meaning below."""
     texts = []
     for mark, (name, measured, needed, _, meaning) in lines:
-        asked = f"needed {needed}" if needed else ""
-        asked = asked if full else re.sub(r" \((?![-\d.]).*", "", asked)
-        texts.append((mark, name, measured, asked, _translate_advice(meaning)))
+        requirement = f"needed {needed}" if needed else ""
+        requirement = requirement if full else re.sub(r" \((?![-\d.]).*", "", requirement)
+        texts.append((mark, name, measured, requirement, _translate_advice(meaning)))
     widths = [max((len(text[i]) for text in texts), default=0) for i in range(4)]
     for mark, name, measured, needed, meaning in texts:
         start = f"  {mark:<4} {name:<{widths[1]}}  {measured:>{widths[2]}}  {needed:<{widths[3]}}  "

@@ -53,7 +53,8 @@ def read_table(
     """Read columns as `datasets.tables.read_table` does; errors suggest ``option`` for a choice of columns."""
     with explain_cell_errors(reading, f"Or use other columns with {option}." if option else ""):
         table = tables.read_table(
-            path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding, asked=reading.asked,
+            path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding,
+            column_options=reading.column_options,
             sheet=reading.sheet,
         )  # fmt: skip
     return table if len(set(table.names)) > 1 else replace(table, names=())

@@ -107,15 +107,15 @@ def apply(
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
     model_reading = fitted.reading_
     missing = missing or ("keep" if findings else model_reading.get("missing"))
-    asked = parse_column_options(role, missing_codes, empty, positive, id).like(model_reading)
+    column_options = parse_column_options(role, missing_codes, empty, positive, id).like(model_reading)
     sheet = sheet or (model_reading.get("sheet") if is_excel(source) else None)
     read_options = ReadOptions.from_options(
-        quiet, cache, no_cache, missing, ways, encoding=encoding, asked=asked, sheet=sheet
+        quiet, cache, no_cache, missing, ways, encoding=encoding, column_options=column_options, sheet=sheet
     )
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     with (
         name_source(source.name),
-        reading_as(asked, sheet),
+        reading_as(column_options, sheet),
         warnings.catch_warnings(),
     ):  # Column names are compared while the source is read.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

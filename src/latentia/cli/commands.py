@@ -28,7 +28,7 @@ from ._panels import group_options
 
 COMMANDS = (
     {"look": "Show what a file holds: the role of every column, missing cells, suspicious codes, and commands to copy."}
-    | {family.command: family.says for family in FAMILIES}
+    | {family.command: family.headline for family in FAMILIES}
     | {
         "apply": "Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or "
         "codes.",

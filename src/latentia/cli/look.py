@@ -35,10 +35,10 @@ def look(
     source
         A table, texts, edges or a matrix: CSV, TSV, Excel, Parquet, JSON Lines, text. ``-`` is standard input.
     """
-    asked = parse_column_options(role, missing_codes, empty, positive, id)
+    column_options = parse_column_options(role, missing_codes, empty, positive, id)
     name = "-" if source.name == STANDARD_INPUT else str(source)
     with reusable(source) as path:
-        reading = look_at(path, asked, sheet=sheet, encoding=encoding, name=name)
+        reading = look_at(path, column_options, sheet=sheet, encoding=encoding, name=name)
     _print(reading)
     return reading.record() | {"commands": list(reading.commands)}
 

@@ -158,7 +158,7 @@ def _read_baskets(
 ) -> Table:
     """Read baskets as a table of the given items, or of all items in at least ``min_df`` baskets."""
     baskets, lines = read_baskets(
-        path, rows=rows, empty=read_options.asked.empty, encoding=read_options.encoding, columns=columns
+        path, rows=rows, empty=read_options.column_options.empty, encoding=read_options.encoding, columns=columns
     )
     chosen = list(items) or choose_items(baskets, min_df)
     return announce(Table(make_basket_table(baskets, chosen), chosen, {}, lines, [], str(path), "line"))

@@ -53,13 +53,15 @@ def update(
     step = step_of("forget" if forget else "add", source) if out is None else ""
     results = Results(out or model, source, (), force or out is None, progress=not quiet, step=step)
     results.check()
-    asked = parse_column_options(role, missing_codes, empty, positive, id).like(fitted.reading_)
+    column_options = parse_column_options(role, missing_codes, empty, positive, id).like(fitted.reading_)
     sheet = sheet or (fitted.reading_.get("sheet") if is_excel(source) else None)
-    with name_source(source.name), reading_as(asked, sheet):
+    with name_source(source.name), reading_as(column_options, sheet):
         rows = read_rows(
             fitted,
             source,
-            ReadOptions.from_options(quiet, cache, no_cache, encoding=encoding, asked=asked, sheet=sheet),
+            ReadOptions.from_options(
+                quiet, cache, no_cache, encoding=encoding, column_options=column_options, sheet=sheet
+            ),
         )
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
 

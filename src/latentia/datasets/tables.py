@@ -118,7 +118,7 @@ def read_table(
     missing: str = "error",
     cache: str | os.PathLike[str] | bool | None = None,
     encoding: str | None = None,
-    asked: ColumnOptions | None = None,
+    column_options: ColumnOptions | None = None,
     sheet: str | None = None,
 ) -> Table:
     """Read columns of a table; an error names the line and the column.
@@ -141,7 +141,7 @@ def read_table(
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     encoding : str, optional
         Of separated values, see `read_texts`.
-    asked : latentia.reading.ColumnOptions, optional
+    column_options : latentia.reading.ColumnOptions, optional
         Roles of columns, codes of missing answers and other options of `latentia.reading.read`.
     sheet : str, optional
         Of a workbook, by name or number from 1; by default the first.
@@ -170,7 +170,7 @@ def read_table(
             if encoding is not None:
                 raise no_encoding(source, encoding)
             return _read_matrix(source, choose, cache if source == Path(path) else False)
-        reading = open_reading(source, asked=asked, encoding=encoding, sheet=sheet)
+        reading = open_reading(source, column_options=column_options, encoding=encoding, sheet=sheet)
         table = _read_chosen(reading, choose(kinds_of(reading)), missing)
         if missing == "error" and np.isnan(table.values).any():
             missing = "drop"  # these are values that a model does not know; other gaps have raised an error

@@ -306,7 +306,7 @@ def _find_text_column(path: Path, reading: Reading, column: str | None) -> str:
         if column not in names:
             raise LatentiaError(f"no column {column!r}. There are {', '.join(names)}.", source=path)
         return column
-    candidates = [name for name, role in reading.asked.roles.items() if role == "text"]
+    candidates = [name for name, role in reading.column_options.roles.items() if role == "text"]
     candidates = candidates or [name for name in names if name.lower() == "text"] or (names if len(names) == 1 else [])
     texts = candidates or [info.name for info in reading.columns if info.role == "text"]
     if len(texts) != 1:

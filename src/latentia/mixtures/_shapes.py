@@ -96,10 +96,10 @@ def choose_shape(scores: Sequence[ShapeScore]) -> ShapeScore:
 def build_held_out_check(score: ShapeScore, scores: Sequence[ShapeScore]) -> Check:
     """Build the check on held-out rows."""
     listed = ", ".join(f"{candidate.shape} {number_text(candidate.mean)}" for candidate in scores)
-    compared = f" It compared these shapes: {listed}." if len(scores) > 1 else ""
+    compared = f" By shape: {listed}." if len(scores) > 1 else ""
     return Check(
         "held-out log-likelihood", "nats a row", score.mean, None,
-        f"Mean over {len(score.held_out):,} rows, each predicted by a fit to the {_FOLDS - 1} of {_FOLDS} folds without it."
+        f"Mean log-likelihood of {len(score.held_out):,} rows, each under a fit to the other {_FOLDS - 1} of {_FOLDS} folds."
         + compared,
         "not in the paper", held_out=score.held_out,
     )  # fmt: skip

@@ -2,10 +2,10 @@
 
 Whole numbers are summed as they are, with no rounding at all. `latentia.moments.framed` sums other numbers.
 
-Groups of rows are dealt by hashes of rows, so that all copies of a row are in one. Where only few different rows can be, they
-are copies by accident, and groups differ by more than if each row were dealt alone: with c_p copies of row p their variance is
-sum_p c_p^2 / sum_p c_p times as large. How often rows are there is counted beside them, by the hash, and the groups of a table
-are drawn towards each other by the root of that (`evened`).
+Rows are assigned to folds by hashes, so that all copies of a row share a fold. If few different rows are possible, copies are
+accidental, and folds differ by more than if each row were assigned alone: with c_p copies of row p, their variance is
+sum_p c_p^2 / sum_p c_p times as large. The copies are counted by the hash, and the folds of a table are shrunk towards their
+mean by the root of that factor (`shrink_to_mean`).
 """
 
 from __future__ import annotations

@@ -549,8 +549,8 @@ class _Moments:
         """Number of counted rows; 0 for exact moments."""
         return round(self.source.n_rows.sum()) if isinstance(self.source, AbsenceCounts | ObservedAbsences) else 0
 
-    def splits(self, asked: int) -> int:
-        return asked if self.n_rows else 0
+    def splits(self, n_splits: int) -> int:
+        return n_splits if self.n_rows else 0
 
     def restrict(self, blocks: Blocks) -> Blocks:
         """Return the columns of the used findings."""

@@ -27,7 +27,7 @@ _PLAIN = (".txt", ".dat", ".data", ".tab")
 class _Command:
     """Options of the running command for its tables, and the tables that it has read."""
 
-    asked: ColumnOptions
+    column_options: ColumnOptions
     sheet: str | None
     readings: list[Reading] = field(default_factory=list)
 
@@ -82,21 +82,21 @@ def read(
     """
     codes = tuple(_code_text(code) for code in missing_codes)
     positive_values = dict(positive or {})
-    asked = ColumnOptions(
+    column_options = ColumnOptions(
         dict(roles or {}), codes, empty, {name: str(value) for name, value in positive_values.items()}, id, True
     )
     if isinstance(source, Reading):
         return source
     if not isinstance(source, (str, os.PathLike)):
-        return reading_of(_frame_table(source), asked)
+        return reading_of(_frame_table(source), column_options)
     with reusable(source) as path:
-        return reading_of(_open_file(path, sheet, encoding), asked)
+        return reading_of(_open_file(path, sheet, encoding), column_options)
 
 
 @contextmanager
-def reading_as(asked: ColumnOptions, sheet: str | None = None) -> Iterator[None]:
+def reading_as(column_options: ColumnOptions, sheet: str | None = None) -> Iterator[None]:
     """Open all tables in this block with these options; `readings` returns what was read."""
-    token = _COMMAND.set(_Command(asked, sheet))
+    token = _COMMAND.set(_Command(column_options, sheet))
     try:
         yield
     finally:
@@ -126,7 +126,7 @@ def reading_settings(columns: Collection[str]) -> dict[str, Any]:
 def open_reading(
     path: Path,
     *,
-    asked: ColumnOptions | None = None,
+    column_options: ColumnOptions | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
     unique: bool = True,
@@ -134,19 +134,27 @@ def open_reading(
     """Open a table and find the role of every column; `reading_as` supplies the defaults of the options."""
     command = _COMMAND.get()
     if command is not None:
-        asked, sheet = asked or command.asked, sheet or command.sheet
-    reading = reading_of(open_table(path, encoding=encoding, sheet=sheet, unique=unique), asked or ColumnOptions())
+        column_options, sheet = column_options or command.column_options, sheet or command.sheet
+    reading = reading_of(
+        open_table(path, encoding=encoding, sheet=sheet, unique=unique), column_options or ColumnOptions()
+    )
     if command is not None:
         command.readings.append(reading)
     return reading
 
 
-def reading_of(table: RawTable, asked: ColumnOptions) -> Reading:
+def reading_of(table: RawTable, column_options: ColumnOptions) -> Reading:
     """Find the roles, the shape and the commands of a table."""
-    columns = tuple(find_columns(table, asked))
+    columns = tuple(find_columns(table, column_options))
     shape, notes = find_shape(table, columns)
     reading = Reading(
-        source_name(table.path), shape, columns, len(table), (*table.notes, *notes), table=table, asked=asked
+        source_name(table.path),
+        shape,
+        columns,
+        len(table),
+        (*table.notes, *notes),
+        table=table,
+        column_options=column_options,
     )
     return reading.replace_commands(commands_for(reading, str(table.path)))
 
@@ -186,14 +194,19 @@ def _frame_table(source: Any) -> RawTable:
 
 
 def look_at(
-    path: Path, asked: ColumnOptions, *, sheet: str | None = None, encoding: str | None = None, name: str | None = None
+    path: Path,
+    column_options: ColumnOptions,
+    *,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    name: str | None = None,
 ) -> Reading:
     """Read a file of any kind that commands take, and list the commands that fit it.
 
     Parameters
     ----------
     path : Path
-    asked : ColumnOptions
+    column_options : ColumnOptions
     sheet, encoding : str, optional
         As in `read`.
     name : str, optional
@@ -202,7 +215,7 @@ def look_at(
     displayed_name = name or str(path)
     if has_columns(path) or (path.is_file() and not is_binary(path) and is_plain_table(path)):
         try:
-            reading = reading_of(_open_file(path, sheet, encoding), replace(asked, code_two_numbers=True))
+            reading = reading_of(_open_file(path, sheet, encoding), replace(column_options, code_two_numbers=True))
         except LatentiaError:
             alternative = read_without_headings(path, displayed_name, encoding) if is_csv(path) else None
             if alternative is None or alternative.shape not in ("baskets", "sequences"):

@@ -60,7 +60,7 @@ class Reading:
     notes: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     table: RawTable | None = field(default=None, repr=False, compare=False)
-    asked: ColumnOptions = field(default_factory=ColumnOptions, repr=False, compare=False)
+    column_options: ColumnOptions = field(default_factory=ColumnOptions, repr=False, compare=False)
     data: Any = field(default=None, repr=False, compare=False)
 
     EMPTY: ClassVar = EMPTY
@@ -89,7 +89,7 @@ class Reading:
     def naming(self) -> str:
         """Name of the column that names the rows: the requested one, or the first id that does not merely count them."""
         ids = (c.name for c in self.columns if c.role == "id" and "counts the rows" not in c.reason)
-        named = self.asked.id or ""
+        named = self.column_options.id or ""
         return named if named in self.columns_by_name else next(ids, "")
 
     @cached_property
@@ -108,15 +108,15 @@ class Reading:
         """Return a column as numbers; a coded binary column as 0 and 1."""
         column, raw = self.column(name), self._raw(name)
         separator = self.table.separator if self.table is not None else ","
-        if self.asked.is_coded(column):
-            return binary_values(raw, column.coding, self.asked.empty, separator)
+        if self.column_options.is_coded(column):
+            return binary_values(raw, column.coding, self.column_options.empty, separator)
         return numbers_of(raw, separator)
 
     def texts(self, name: str) -> list[str]:
         """Return the cells of a column as they are written."""
         if self.table is None:
             raise LatentiaError("expected a table; this source has no columns.", source=self.source)
-        return list(blank_missing_codes(self.table.texts(name), self.asked.codes_of(name)).to_list())
+        return list(blank_missing_codes(self.table.texts(name), self.column_options.codes_of(name)).to_list())
 
     def holds_texts(self, name: str) -> bool:
         """Return True if the cells of a column are written as texts."""
@@ -174,18 +174,20 @@ class Reading:
     def _raw(self, name: str) -> Any:
         if self.table is None:
             raise LatentiaError("expected a table; this source has no columns.", source=self.source)
-        return blank_missing_codes(self.table.series(name), self.asked.codes_of(name))
+        return blank_missing_codes(self.table.series(name), self.column_options.codes_of(name))
 
     # --- descriptions -------------------------------------------------------------------------------------------
 
     @property
     def model_settings(self) -> dict[str, Any]:
         """Settings that a model stores to read other files in the same way: the options and the codings of binary columns."""
-        codings = [[c.name, *c.coding][:3] for c in self.columns if self.asked.is_coded(c) and c.coding != ("1", "0")]
-        asked = self.asked
+        codings = [
+            [c.name, *c.coding][:3] for c in self.columns if self.column_options.is_coded(c) and c.coding != ("1", "0")
+        ]
+        column_options = self.column_options
         return {
-            "missing_codes": list(asked.missing_codes), "empty": asked.empty, "codings": codings,
-            "roles": [[*pair] for pair in asked.roles.items()], "id": asked.id,
+            "missing_codes": list(column_options.missing_codes), "empty": column_options.empty, "codings": codings,
+            "roles": [[*pair] for pair in column_options.roles.items()], "id": column_options.id,
         }  # fmt: skip
 
     @property
@@ -240,7 +242,7 @@ class Reading:
         return f"--missing-codes {shlex.quote(','.join(sorted(dict.fromkeys(entries), key=lambda code: '=' in code)))}"
 
     def is_empty_absent(self, column: Column) -> bool:
-        return column.role == "binary" and self.asked.empty == "absent"
+        return column.role == "binary" and self.column_options.empty == "absent"
 
     def rows(self) -> list[list[str]]:
         """Return the table of columns: name, role, why, examples, missing cells, what to check; doubts first."""

@@ -180,16 +180,16 @@ class ColumnOptions:
             raise LatentiaError("use 'missing' or 'absent'.", parameter="empty", value=self.empty)
 
 
-def find_columns(table: RawTable, asked: ColumnOptions) -> list[Column]:
+def find_columns(table: RawTable, column_options: ColumnOptions) -> list[Column]:
     """Find the role of every column of a table."""
-    asked.check(table.names, table.path)
-    columns = [find_column(table, name, asked) for name in table.names]
+    column_options.check(table.names, table.path)
+    columns = [find_column(table, name, column_options) for name in table.names]
     counters = [i for i, column in enumerate(columns) if column.reason == _COUNTER and column.role == "id"]
     for i in counters[1:]:
         if columns[i].doubt:  # The first counter numbers the rows; a second one may be a count.
             doubt = f"counts the rows in file order; if it is not a measurement, {_role_option(columns[i].name, 'id')}"
             columns[i] = replace(columns[i], role="count", doubt=doubt)
-    if table.named_rows and "row" not in asked.roles and asked.id is None:
+    if table.named_rows and "row" not in column_options.roles and column_options.id is None:
         columns[0] = replace(columns[0], role="id", reason="names the rows, without a heading", doubt="")
     return columns
 
@@ -238,22 +238,22 @@ def _are_numbers(texts: Sequence[str]) -> bool:
 # --- one column ---------------------------------------------------------------------------------------------------
 
 
-def find_column(table: RawTable, name: str, asked: ColumnOptions) -> Column:
+def find_column(table: RawTable, name: str, column_options: ColumnOptions) -> Column:
     """Find the role of one column."""
     import polars as pl
 
-    column = blank_missing_codes(table.series(name), asked.codes_of(name))
-    if name in asked.codings:
-        coding = asked.codings[name]
+    column = blank_missing_codes(table.series(name), column_options.codes_of(name))
+    if name in column_options.codings:
+        coding = column_options.codings[name]
         return Column(name, "binary", f"{coding[0]} is 1 (as in the model)", coding=coding)
-    role = "id" if name == asked.id else asked.roles.get(name)
+    role = "id" if name == column_options.id else column_options.roles.get(name)
     if column.dtype == pl.Float64:
-        classified = _classify_numbers(name, column, asked, role in ("measurement", "count"))
+        classified = _classify_numbers(name, column, column_options, role in ("measurement", "count"))
         classified = replace(
             classified, examples=_examples(column.drop_nulls().head(50).to_list()), n_missing=column.null_count()
         )
     else:
-        classified = _classify_texts(table, name, column, asked, role)
+        classified = _classify_texts(table, name, column, column_options, role)
     if role is None:
         return classified
     reason = "as asked" + (f"; {classified.reason}" if role == classified.role else "")
@@ -291,7 +291,7 @@ def _role_option(name: str, role: str) -> str:
     return f"--role {quoted}={role}"
 
 
-def _classify_numbers(name: str, column: Any, asked: ColumnOptions, measured: bool = False) -> Column:
+def _classify_numbers(name: str, column: Any, column_options: ColumnOptions, measured: bool = False) -> Column:
     """Find the role of a column of numbers, with or without nulls."""
     values = column.to_numpy() if not column.null_count() else column.drop_nulls().to_numpy()
     if not len(values):
@@ -304,7 +304,7 @@ def _classify_numbers(name: str, column: Any, asked: ColumnOptions, measured: bo
         doubt = f"the same value in every row: {_role_option(name, 'ignored')}"
         return Column(name, "measurement", f"constant: {smallest:.15g} in all rows", doubt=doubt)
     distinct = len(np.unique(sample))
-    two = _classify_two_numbers(name, values, asked) if distinct <= 2 and not measured else None
+    two = _classify_two_numbers(name, values, column_options) if distinct <= 2 and not measured else None
     if two is not None:
         return two
     all_whole = bool((sample % 1 == 0).all())
@@ -396,16 +396,16 @@ def _counts_rows(values: np.ndarray) -> bool:
     return len(values) > 2 and bool((np.diff(values[:100]) == 1).all()) and bool((np.diff(values) == 1).all())
 
 
-def _classify_two_numbers(name: str, column: np.ndarray, asked: ColumnOptions) -> Column | None:
+def _classify_two_numbers(name: str, column: np.ndarray, column_options: ColumnOptions) -> Column | None:
     """Return a binary column of two numbers; None for any other number of values."""
     values = np.unique(column).tolist()
     if len(values) != 2:
         return None
     texts = [f"{value:.15g}" for value in values]
-    if values == [0.0, 1.0] and name not in asked.positive:
+    if values == [0.0, 1.0] and name not in column_options.positive:
         return Column(name, "binary", "0 and 1", coding=("1", "0"))
-    requested = asked.positive.get(name)
-    if asked.amounts and requested is None and 0.0 in values:
+    requested = column_options.positive.get(name)
+    if column_options.amounts and requested is None and 0.0 in values:
         return None
     if requested is not None:
         positive = _match_positive_value(name, requested, texts)
@@ -418,7 +418,7 @@ def _classify_two_numbers(name: str, column: np.ndarray, asked: ColumnOptions) -
         if requested is not None or (positive == "1" and negative in ("0", "-1"))
         else f"{positive} was taken as 1, {negative} as 0: --positive {name}={negative}"
     )
-    if not asked.code_two_numbers and requested is None and asked.empty == "missing":
+    if not column_options.code_two_numbers and requested is None and column_options.empty == "missing":
         return Column(name, "binary", f"two numbers, {texts[0]} and {texts[1]}", coding=(positive, negative))
     return Column(name, "binary", f"{positive} is 1, {negative} is 0 ({why})", doubt=doubt, coding=(positive, negative))
 
@@ -439,7 +439,7 @@ def _match_positive_value(name: str, requested: str, texts: Sequence[str]) -> st
 # --- texts ----------------------------------------------------------------------------------------------------------
 
 
-def _classify_texts(table: RawTable, name: str, column: Any, asked: ColumnOptions, role: str | None) -> Column:
+def _classify_texts(table: RawTable, name: str, column: Any, column_options: ColumnOptions, role: str | None) -> Column:
     cells = column.fill_null("").str.strip_chars()
     empty = missing_cells(cells)
     present = cells.filter(_to_mask(~empty))
@@ -451,17 +451,19 @@ def _classify_texts(table: RawTable, name: str, column: Any, asked: ColumnOption
     share, _ = number_share(sample)
     if share >= 0.5 and role not in ("category", "text", "tags", "id", "group"):
         return replace(
-            _classify_formatted_numbers(table, name, column, asked, share), examples=examples, n_missing=n_missing
+            _classify_formatted_numbers(table, name, column, column_options, share),
+            examples=examples,
+            n_missing=n_missing,
         )
     two = (
-        _classify_two_texts(name, cells, asked)
+        _classify_two_texts(name, cells, column_options)
         if len(present) > 2 and sample.str.to_lowercase().n_unique() <= 2
         else None
     )
     if two is not None and role in (None, "binary"):
         return replace(two, examples=examples, n_missing=n_missing)
     words_missing = missing_cells(cells, EMPTY)
-    classified = _classify_words(table, name, cells.filter(_to_mask(~words_missing)), asked)
+    classified = _classify_words(table, name, cells.filter(_to_mask(~words_missing)), column_options)
     return replace(classified, examples=examples, n_missing=int(words_missing.sum()))
 
 
@@ -471,7 +473,9 @@ def _to_mask(values: np.ndarray) -> Any:
     return pl.Series(values)
 
 
-def _classify_formatted_numbers(table: RawTable, name: str, column: Any, asked: ColumnOptions, share: float) -> Column:
+def _classify_formatted_numbers(
+    table: RawTable, name: str, column: Any, column_options: ColumnOptions, share: float
+) -> Column:
     """Find the role of a text column of formatted numbers, dates, or ids with many digits."""
     from ._numbers import as_series
 
@@ -495,13 +499,13 @@ def _classify_formatted_numbers(table: RawTable, name: str, column: Any, asked: 
         problem = f"{100 * share:.0f}% of the cells are numbers, and {where} holds {cell!r}"
         doubt = f"not all cells are numbers: --missing-codes '{cell}', or {_role_option(name, 'category')}"
         return Column(name, "measurement", problem, doubt=doubt)
-    column = _classify_numbers(name, as_series(numbers.values), asked)
+    column = _classify_numbers(name, as_series(numbers.values), column_options)
     reason = ", ".join([column.reason, *numbers.forms])
     doubt = f"{numbers.doubt}: {_role_option(name, 'ignored')} leaves it out" if numbers.doubt else column.doubt
     return replace(column, reason=reason, doubt=doubt)
 
 
-def _classify_two_texts(name: str, cells: Any, asked: ColumnOptions) -> Column | None:
+def _classify_two_texts(name: str, cells: Any, column_options: ColumnOptions) -> Column | None:
     """Return a binary column of two texts, or of one text and empty cells; None if there are more."""
     written = cells.filter(_to_mask(~missing_cells(cells)))
     present = written.str.to_lowercase()
@@ -511,19 +515,23 @@ def _classify_two_texts(name: str, cells: Any, asked: ColumnOptions) -> Column |
     empty = len(cells) - len(present)
     if len(values) == 1 and empty:
         value = next(iter(spelled.values()))
-        if value.lower() not in _YES_WORDS and asked.empty != "absent":
+        if value.lower() not in _YES_WORDS and column_options.empty != "absent":
             return None
-        doubt = "" if asked.empty == "absent" else f"{empty:,} cells are empty; if empty means absent, --empty absent"
+        doubt = (
+            ""
+            if column_options.empty == "absent"
+            else f"{empty:,} cells are empty; if empty means absent, --empty absent"
+        )
         return Column(
             name,
             "binary",
-            f"{value} is 1" + (", empty is 0" if asked.empty == "absent" else ", empty is unknown"),
+            f"{value} is 1" + (", empty is 0" if column_options.empty == "absent" else ", empty is unknown"),
             doubt=doubt,
             coding=(value,),
         )
     if len(values) != 2:
         return None
-    requested = asked.positive.get(name)
+    requested = column_options.positive.get(name)
     positive, why = (
         (_match_positive_value(name, requested, list(values)), "as asked")
         if requested is not None
@@ -556,7 +564,7 @@ def _choose_positive_text(values: Mapping[str, int]) -> tuple[str, str]:
     return rarest[-1], "the rarer" if len(rarest) == 1 else "the last by name"
 
 
-def _classify_words(table: RawTable, name: str, present: Any, asked: ColumnOptions) -> Column:
+def _classify_words(table: RawTable, name: str, present: Any, column_options: ColumnOptions) -> Column:
     """Find the role of a text column without numbers: dates, lists of tags, categories, ids, texts."""
     sample = _sample_filled_cells(present)
     cells = sample.to_list()

@@ -60,7 +60,7 @@ def summarize_any(
     kind = type(model).__name__
     views = f" in {count(model.n_views_, 'view')}" if isinstance(model, RichComponents) else ""
     return Summary(
-        says=f"{kind}: {count(size, noun)}{views} of {count(len(names), 'column')}.",
+        headline=f"{kind}: {count(size, noun)}{views} of {count(len(names), 'column')}.",
         parts=(
             *((_table(model, values, labels, names, size, evidence),) if size else ()),
             _parameters(model),

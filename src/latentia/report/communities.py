@@ -59,7 +59,7 @@ def summarize_communities(
         )
     sizes = np.nan_to_num(model.memberships_).sum(axis=0)
     return Summary(
-        says=_write_headline(model, graph), parts=(
+        headline=_write_headline(model, graph), parts=(
             table := communities_of(model, graph, threshold), Section("memberships.html", {"strips": _compute_strips(model)}),
             _mixing_table(model, threshold), *_spectrum(model), _connectivity(model, graph.weighted),
             _build_node_section(model, graph, threshold),

@@ -150,7 +150,7 @@ def summarize_contrast(
     details = {"files": files, "widths": (len(names), len(names_v)), "shared": shared, "known": has_given_map}
     is_unsupported = evidence.measured and evidence.grade == "not supported"
     return Summary(
-        says=f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
+        headline=f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
         nouns=(noun, f"{noun}s", "rows"),
         evidence=_insert_column_names(evidence, context),
         parts=(

@@ -94,7 +94,7 @@ def summarize_dictionary(
         parts[:0], lines_of_rows = _build_row_tables(model, X, codes, noun, plural)
     picture_values = [_prepare_pictures(noun) for noun in pictures]
     return Summary(
-        says=_write_headline(model, None if X is None else X.shape[0], n, patch), nouns=("atom", "atoms", plural),
+        headline=_write_headline(model, None if X is None else X.shape[0], n, patch), nouns=("atom", "atoms", plural),
         parts=(*_build_sections(model, names if columns is not None and patch is None else [], picture_values), *parts),
         answer=Answer(f"Of which patterns is every {noun} a sum?",
                _write_answer(model, names if columns is not None and patch is None else [], noun, plural),

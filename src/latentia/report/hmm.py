@@ -107,7 +107,8 @@ def summarize_hmm(
     passing = "sequences" if rows is None or len(lengths) > 1 else "steps"
     main_figure = transitions if rows is None else _draw_paths(rows, lengths, state_names)
     return Summary(
-        says=headline, parts=(states, *([transitions] if main_figure is not transitions else []), *tables, *parts, *paths[:1]),
+        headline=headline,
+        parts=(states, *([transitions] if main_figure is not transitions else []), *tables, *parts, *paths[:1]),
         answer=Answer(f"Which hidden states do the {passing} pass through?", _write_answer(model, state_names), main_figure),
         error=error, reading=(("Path", _PATH_MEANING),),
         note="" if (not isinstance(model, TwoStateHMM) or model.detected_) else _NOT_DETECTED,

@@ -70,7 +70,7 @@ def summarize_ica(
     main_figure, *figures = (curves[0], mixing_map, curves[1]) if curves else (mixing_map,)
     answers = [f"source {k} mostly in {names[d]}" for k, d in enumerate(np.abs(model.mixing_).argmax(axis=0))]
     return Summary(
-        says=f"{count(size, 'source')}{in_rows} of {count(width, 'column')}.",
+        headline=f"{count(size, 'source')}{in_rows} of {count(width, 'column')}.",
         parts=(
             _build_sources_table(model, sources, names, evidence_of(model)),
             *figures,

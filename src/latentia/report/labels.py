@@ -96,7 +96,7 @@ def summarize_labels(
     counted = (label_sets, Y, X if isinstance(X, Blocks) else None)
     examples = _examples(model, X, Y, words, labels)
     return Summary(
-        says=_says(model),
+        headline=_write_headline(model),
         parts=(
             *((Section("labels_facts.html", {"facts": facts}),) if facts else ()),
             *((_metrics(measures, tested),) if measures else ()),
@@ -396,7 +396,7 @@ def _example(number: int, row_labels: list[int], explanations: list[Any], labels
 # --- words about the whole ------------------------------------------------------------------------------------------
 
 
-def _says(model: Any) -> str:
+def _write_headline(model: Any) -> str:
     n_words, n_labels = len(model.word_frequencies_), len(model.label_frequencies_)
     per_row = float(model.label_frequencies_.sum())
     return (

@@ -80,7 +80,7 @@ def summarize_matrix(
     picture = next((part for part in (*groups, *words.draw_similar()) if isinstance(part, Figure)), spectrum_figure)
     groups = [part for part in groups if part is not picture]
     return Summary(
-        says=f"{count(round(pairs), noun)} of {count(size, thing)}, {pairs / size:.3g} a {thing}; rank {rank}.",
+        headline=f"{count(round(pairs), noun)} of {count(size, thing)}, {pairs / size:.3g} a {thing}; rank {rank}.",
         nouns=_GROUPS if communities else ("pair probability", "pair probabilities", "pairs"), evidence=evidence,
         parts=(
             *groups, *(() if model.symmetric else words.build_following()), *words.build_nearest(thing),
@@ -113,7 +113,7 @@ def _answer(words: _WordTables, groups: Sequence[Table | Figure]) -> str:
         return f"{len(members)} communit{'y' if len(members) == 1 else 'ies'}: {listing(named, comma='; ')}."
     shown_words = [
         i
-        for i in dict.fromkeys([*words.asked, *choose_telling_words(words.model, 3)])
+        for i in dict.fromkeys([*words.requested_words, *choose_telling_words(words.model, 3)])
         if words.model.embedding_[i].any()
     ][:3]
     kind = "" if column_names(words.model) is not None else "word "
@@ -162,7 +162,7 @@ class _WordTables:
 
     model: Any
     names: list[str]
-    asked: list[int]
+    requested_words: list[int]
     listed: int
 
     def table(self) -> Table:
@@ -184,7 +184,10 @@ class _WordTables:
             f"Two {thing}s are near if they occur with the same {thing}s, whether or not with each other. The number is a "
             f"cosine: 1 for the same company, 0 for nothing in common. Only {thing}s that occur at least {_MIN_OCCURRENCES} "
             "times are listed as near. nearest.csv holds more.",
-            caption="Nearest words, with cosines" if self.asked else "The most characteristic words, and their nearest words",
+            caption=(
+                "Nearest words, with cosines" if self.requested_words
+                else "The most characteristic words, and their nearest words"
+            ),
             note="" if thing == "node" else f"{asks}: the pairs tell only how frequent words are.",
         )  # fmt: skip
         heads = Column("nearest", ()), Column("cosine", (), ".4f")
@@ -218,9 +221,13 @@ class _WordTables:
         unknown: str,
     ) -> tuple[Table, Table]:
         """Build a table of words with the neighbours of each, and a longer one for files with a line for each neighbour."""
-        list_neighbours, asked, (first, second) = functools.cache(list_neighbours), self.asked, table.columns
-        words = list(dict.fromkeys([*asked, *choose_telling_words(self.model, max_words)]))[
-            : max(max_words, len(asked))
+        list_neighbours, requested_words, (first, second) = (
+            functools.cache(list_neighbours),
+            self.requested_words,
+            table.columns,
+        )
+        words = list(dict.fromkeys([*requested_words, *choose_telling_words(self.model, max_words)]))[
+            : max(max_words, len(requested_words))
         ]
         neighbours, occurrences = [list_neighbours(i) for i in words], _count_occurrences(self.model)[words]
 
@@ -246,7 +253,7 @@ class _WordTables:
                 where="s",
             ),
         )
-        all_words = dict.fromkeys([*asked, *choose_telling_words(self.model, self.listed, distinct=False)])
+        all_words = dict.fromkeys([*requested_words, *choose_telling_words(self.model, self.listed, distinct=False)])
         rows = [
             (self.names[i], rank, *neighbour) for i in all_words for rank, neighbour in enumerate(list_neighbours(i), 1)
         ]
@@ -256,14 +263,14 @@ class _WordTables:
         short_table = replace(
             table, columns=columns, title=table.title if words else "", caption=table.caption if words else "",
             note="" if words else table.note, file=f"{table.name}.csv",
-            printed=len(asked) or len(choose_telling_words(self.model, _PRINTED)),
+            printed=len(requested_words) or len(choose_telling_words(self.model, _PRINTED)),
         )  # fmt: skip
         return short_table, Table(f"{table.name} pairs", tuple(long_columns), file=f"{table.name}.csv")
 
     def draw_similar(self) -> tuple[Figure, ...]:
         """Draw cosines of requested or characteristic words, each with its nearest words; similar ones beside each other."""
         model, numbers, chosen = self.model, {word: i for i, word in enumerate(self.names)}, dict[int, None]()
-        for i in [*self.asked, *choose_telling_words(model, _PICTURED)]:
+        for i in [*self.requested_words, *choose_telling_words(model, _PICTURED)]:
             if len(chosen) + _GROUP > _PICTURED:
                 break
             if i not in chosen and model.embedding_[i].any():

@@ -79,7 +79,7 @@ def summarize_mixture(
     kinds = None if is_gaussian else model.kinds
     in_rows = "" if values is None else f" in {count(values.shape[0], 'row')}"
     return Summary(
-        says=f"{count(size, 'component')}{in_rows} of {count(len(names if kinds is None else kinds), 'column')}.",
+        headline=f"{count(size, 'component')}{in_rows} of {count(len(names if kinds is None else kinds), 'column')}.",
         parts=(
             _build_components_table(model, means, distances, most_probable, names, bool(scaling), unit, criteria),
             *plane,

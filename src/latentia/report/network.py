@@ -54,7 +54,7 @@ def summarize_network(
     rows = "" if Y is None else f", from {count(Y.shape[0], 'row')}"
     no_units = "No units were found: no group of columns is active together often enough"
     return Summary(
-        says=f"{count(len(units), 'hidden unit')}{where} above {count(len(names), 'column')}{rows}.",
+        headline=f"{count(len(units), 'hidden unit')}{where} above {count(len(names), 'column')}{rows}.",
         parts=(
             _diagram(model, "" if len(units) else f"{no_units}, as far as this number of rows can show."),
             _layers(model, Y, bool(len(units))),

@@ -125,7 +125,7 @@ def summarize_nmf(
     }
     size_text = sizes.get(row_kind, f"{count(n, 'picture')} of {_pixels(picture_shape)}")
     return Summary(
-        says=count(len(row_names), "component")
+        headline=count(len(row_names), "component")
         + (f" in {size_text}; each {row_kind} is a mixture of them." if n else f" of {width}."),
         nouns=("component", "components", f"{row_kind}s"),
         parts=(*further_pictures, *_panels(view), *_describe_rows(view), *_rounds(view), _table(view), *files),

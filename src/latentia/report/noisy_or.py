@@ -117,7 +117,7 @@ def summarize_noisy_or(
         _edges(model, names, threshold),
     )  # fmt: skip
     return Summary(
-        says=f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", parts=parts, error=error, reading=_READING,
+        headline=f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", parts=parts, error=error, reading=_READING,
         answer=Answer("Which hidden causes make these findings appear together?", _words(model, names, threshold), network),
         styles=("tables.css", "explained.css"),
     )  # fmt: skip

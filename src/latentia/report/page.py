@@ -26,7 +26,7 @@ from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mea
 def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
     """Write a summary to one HTML file that works offline; the file appears complete or not at all."""
     template_values = {
-        "summary": summary.says,
+        "summary": summary.headline,
         "nouns": dict(zip(("one", "many", "data"), summary.nouns, strict=True)),
         "evidence": evidence_parts(summary.evidence),
         "parts": [_part(part) for part in summary.parts],

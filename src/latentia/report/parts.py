@@ -146,7 +146,7 @@ def _statement(mark: str, statement: Statement) -> dict[str, str]:
 
 
 def _check(check: Check) -> dict[str, str]:
-    """Return a check as text; ``says`` is empty for notes."""
+    """Return a check as text; ``headline`` is empty for notes."""
     mark = status(check)
     texts = dict(zip(("name", "measured", "needed", "holds", "meaning"), describe(check), strict=True))
     remedy = check.remedy if mark in ("bad", "look") else ""

@@ -108,7 +108,7 @@ def summarize_topics(
         "single": _is_single_topic(model),
     }
     return Summary(
-        says=_describe_corpus(corpus),
+        headline=_describe_corpus(corpus),
         parts=(
             Section("topics.html", values, tables, data=_data(model, corpus.words, topics)),
             _table(columns, ranked, corpus.words),

@@ -15,7 +15,7 @@ _LEFT_ALIGNED = "text", "name", "words", "grade"
 
 def summary_text(summary: Any) -> str:
     """Return the title, the evidence, and the rows of the main table that fit into forty lines."""
-    lines = [*textwrap.wrap(f"{summary.title}: {summary.says}", _WIDTH), "", *str(summary.evidence).splitlines()]
+    lines = [*textwrap.wrap(f"{summary.title}: {summary.headline}", _WIDTH), "", *str(summary.evidence).splitlines()]
     table, names = _main_table(summary), ", ".join(summary.tables)
     closing = textwrap.wrap(f"All tables, by name in .tables: {names}.", _WIDTH)[:3]
     lines = lines[: _MAX_LINES - len(closing) - 6]
@@ -30,7 +30,7 @@ def summary_text(summary: Any) -> str:
 def summary_page(summary: Any) -> str:
     """Return the evidence and the main table as HTML."""
     table = _main_table(summary)
-    head = f"<p><b>{escape(summary.title)}</b>: {escape(summary.says)}</p>{summary.evidence._repr_html_()}"
+    head = f"<p><b>{escape(summary.title)}</b>: {escape(summary.headline)}</p>{summary.evidence._repr_html_()}"
     if table is None:
         return head
     columns = _columns(table)

@@ -21,14 +21,7 @@ from ..fitting.stages import Fitted, Subset
 from ..moments import ColumnSpan, FramedSums, span_of
 from ..passes import Blocks, Folds, assign_folds
 from ._added import AdditiveViews, Joint
-from ._extract import (
-    ALTERNATIVE_WEIGHT,
-    CHANCE_FACTOR,
-    Extraction,
-    compute_part_cumulant,
-    compute_specific_cumulant,
-    extract,
-)
+from ._extract import CHANCE_FACTOR, Extraction, compute_part_cumulant, compute_specific_cumulant, extract
 from ._linear_map import (
     Choice,
     Signal,
@@ -247,17 +240,16 @@ class ContrastiveEstimator(AdditiveViews):
     def _pull(self, answer: Any, specific: SpecificMoments) -> np.ndarray:
         """Return the distance to the answer with the shared part that the map may miss, or with the other order's map.
 
-        Distances are relative to the larger of the two answers. The truth is somewhere between the answer and the first one.
+        Distances are relative to the larger of the two answers.
         """
         bias = np.zeros(len(self._compare(answer, answer)))
-        alternatives = (specific.alternative(), ALTERNATIVE_WEIGHT), (specific.from_other_order(), 1.0)
-        for alternative, weight in alternatives:
+        for alternative in (specific.alternative(), specific.from_other_order()):
             if alternative is not specific:
                 alternative_answer = self._learn(alternative)
-                distances = np.minimum(
-                    self._compare(answer, alternative_answer), self._compare(alternative_answer, answer)
+                bias = np.maximum(
+                    bias,
+                    np.minimum(self._compare(answer, alternative_answer), self._compare(alternative_answer, answer)),
                 )
-                bias = np.maximum(bias, np.sqrt(weight) * distances)
         return bias
 
     def _lines(

@@ -13,7 +13,6 @@ from .views import JointMoments, JointSums
 
 _MIN_SHARE = 0.01  # s1 has at least this share of the variance of u that v does not predict, in every direction
 CHANCE_FACTOR = 1.5  # raises limits of misfits, as their noise comes from four groups of rows alone
-ALTERNATIVE_WEIGHT = 0.5  # weight of the squared distance of the alternative: the truth is somewhere between
 _MAX_MISSED = 0.75  # largest share of the shared part that may be missed
 _MAX_STEPS = 200  # steps of EM
 _TOLERANCE = 1e-4  # EM ends when no entry changes by more than this share of the largest

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ._extract import ALTERNATIVE_WEIGHT, Shares
+from ._extract import Shares
 
 _NOISE_FACTOR = 1.25  # raises the noise from groups of rows, as the directions are those of the noisy matrix
+_ALTERNATIVE_WEIGHT = 0.5  # weight of the squared distance of the alternative: the truth is somewhere between
 _MIN_DEVIATION = 1e-4  # standard deviation of a share
 _MAX_DISTANCE = 30.0  # means further outside of [0, 1], in standard deviations, are clipped
 
@@ -51,7 +52,7 @@ class ShrunkRegression:
         mean, square = _moments_of_truncated(
             values,
             share_variance
-            + ALTERNATIVE_WEIGHT * _quadratic_forms(shares.alternative_shift @ shares.alternative_shift, basis),
+            + _ALTERNATIVE_WEIGHT * _quadratic_forms(shares.alternative_shift @ shares.alternative_shift, basis),
         )
         square = square + scatter - share_variance
         spread = max(float(np.mean((inverse.T @ target) ** 2 / square)), np.finfo(float).tiny)  # tau^2

@@ -21,12 +21,14 @@ from ..likelihood import EStep, normalised, over, refine
 from ..passes import Blocks
 from ._em import MAX_ENUMERATED, Configurations, NoisyOrUpdate
 from ._findings import fill_gaps_with_nan, read_cells
+from ._landmarks import MIN_STRENGTH
 from .inference.network import Network
 
 MAX_GROWN = 10
 """Largest number of causes of a grown network: with the two spare ones, all 4,096 configurations are summed."""
 
 _N_SPARE, _N_EXCHANGES = 2, 6  # spare causes, and exchanges that are tried
+_N_RANDOM_STARTS, _N_FINALISTS = 12, 4
 _N_STEPS = 15  # EM steps after each change; 40 take two to three times as long
 _START_PRIOR = 0.1  # prior of a new cause
 _MIN_GAIN_PER_ROW = 0.005  # nats a row from which a network counts as clearly likelier
@@ -75,8 +77,11 @@ class _Rows:
         return self.explain(network)[1]
 
     def compute_score(self, network: Network) -> float:
-        """Return the mean log-likelihood of the rows, less a nat for each link and prior: an estimate for new rows."""
-        n_parameters = np.count_nonzero(network.weights) + network.m
+        """Return the mean log-likelihood of the rows, less a nat for each link and prior: an estimate for new rows.
+
+        Links that EM has faded do not count: its steps never reach zero.
+        """
+        n_parameters = np.count_nonzero(-np.expm1(-network.weights) >= MIN_STRENGTH) + network.m
         return float(self.log_likelihood(network).sum() - n_parameters) / len(self.present)
 
 
@@ -102,10 +107,22 @@ def choose_start(network: Network, rows: Any, prior: float | None, **options: An
     grown = table.climb(_start_network(table, start_prior))
     while grown.m < n_causes:
         grown = table.climb(_add_cause(grown, table, start_prior))
-    if n_causes > _MAX_CHEAP_CAUSES and table.compute_score(grown) <= min_score:
+    best = max((grown, *_climb_from_random_strengths(n_causes, table)), key=table.compute_score)
+    if n_causes > _MAX_CHEAP_CAUSES and table.compute_score(best) <= min_score:
         return network, False
-    grown = _exchange_causes(grown, table, start_prior)
-    return (grown, True) if table.compute_score(grown) > min_score else (network, False)
+    best = _exchange_causes(best, table, start_prior)
+    return (best, True) if table.compute_score(best) > min_score else (network, False)
+
+
+def _climb_from_random_strengths(n_causes: int, table: _Rows) -> list[Network]:
+    """Return the ends of short climbs from random strengths, with half of the frequencies as leaks."""
+    n_known = (~table.missing).sum(axis=0)
+    leak = np.clip(table.present.sum(axis=0) / np.maximum(n_known, 1) / 2, *_LEAK_RANGE)
+    rng, shape = np.random.default_rng(0), (n_causes, len(leak))
+    starts = (-np.log1p(-rng.uniform(0, _STRENGTH_RANGE[1], shape)) for _ in range(_N_RANDOM_STARTS))
+    networks = [table.climb(Network(weights, np.full(n_causes, 1 / (n_causes + 1)), leak)) for weights in starts]
+    networks.sort(key=table.compute_score, reverse=True)
+    return [table.climb(table.climb(network)) for network in networks[:_N_FINALISTS]]
 
 
 def _exchange_causes(network: Network, table: _Rows, prior: float) -> Network:

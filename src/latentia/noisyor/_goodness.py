@@ -165,10 +165,10 @@ def fade_causes(
 ) -> Network | None:
     """Return the network with causes that are hardly ever on if independent findings are likelier, else None.
 
-    Each weight and prior counts as two nats, its gain on the rows that it was learned from. Leaks then give the frequencies.
+    Each link and prior counts as two nats, its gain on the rows that it was learned from. Leaks then give the frequencies.
     """
     with_causes, independent = compare_with_independence(network, rows, frequency, crowded)
-    min_gain = _NATS_PER_PARAMETER * (np.count_nonzero(network.weights) + network.m) / n_rows
+    min_gain = _NATS_PER_PARAMETER * (network.n_links + network.m) / n_rows
     if float((with_causes - independent).mean()) >= min_gain:
         return None
     priors = _FADED_PRIOR_SHARE * network.priors

@@ -170,8 +170,9 @@ class NoisyOr(NetworkMethods, Additive):
     2. Findings are scaled by sqrt P(absent), which makes the noise of their moments alike.
     3. Moments of higher order are subtracted and the decomposition is repeated (``corrections``).
     4. Triples are decomposed by polar iteration, which needs no threshold zeta.
-    5. EM follows (``refine``). With up to 10 causes it starts from a network grown cause by cause from the rows, if that is
-       clearly likelier than the network of the moments, as happens on data that follow no such network.
+    5. EM follows (``refine``). With up to 10 causes it starts from a network grown cause by cause from the rows, or from
+       random strengths of a fixed seed, if that is clearly likelier than the network of the moments, as happens on data that
+       follow no such network.
     6. Unless given, priors are estimated, from the eigenvalues of the whitened tensor.
     7. A leak cancels in both moments and is estimated afterwards, from single findings.
     8. Half a row is added to every count, and to the number of rows: logarithms of such shares have no bias of order 1 / N.
@@ -570,7 +571,7 @@ class _Choices(NamedTuple):
     refused : bool
         True if EM was not possible on all rows.
     is_grown : bool
-        True if EM on all rows started from a network grown cause by cause.
+        True if EM on all rows did not start from the network of the moments.
     """
 
     learner: Any

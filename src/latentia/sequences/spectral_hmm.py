@@ -30,6 +30,7 @@ from ..evidence import (
     at_most,
     convergence_checks,
     count_parameters,
+    missing_checks,
     tensor_checks,
     trivial_checks,
 )
@@ -445,6 +446,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
                 split_check, misses = _check_state_split(refined.parameters, moments, fitted.rows)
                 lines, errors = [*lines, split_check], np.maximum(errors, misses)
             parts = replace(parts, errors=errors)
+        lines = [*_check_hidden_cells(self, fitted), *lines]
         checks = [*_build_checks(refined, moments, parts, moment_checks, self.weights_), *lines]
         return checks + _compare_with_independence(self, fitted), parts
 
@@ -1016,6 +1018,21 @@ def _check_missing_cells(share: np.ndarray | None) -> list[Check]:
         "on its value, nor on other missing cells."
     )
     return [Check("missing cells", "share", float(1 - share.mean()), None, meaning, "not in the thesis")]
+
+
+def _check_hidden_cells(model: SpectralHMM, fitted: Fitted) -> list[Check]:
+    """Check whether single cells of vectors are missing because of their value."""
+    if fitted.moments.share is None or fitted.rows is None:
+        return []
+    (sample,) = sample_stretches(fitted.rows.all_steps, _SAMPLE_STEPS, _SAMPLE_STRETCH)
+    rows, lengths = sample[0], sample[-1]
+
+    def expect(observed: np.ndarray, others: np.ndarray) -> np.ndarray:
+        (steps,) = Blocks.from_array(np.where(observed, rows, np.nan), lengths=lengths)
+        posterior = forward_backward(*model._kind.recursion_arguments(model._chain, steps))[1]
+        return np.asarray(posterior @ model._chain.emissions[:, others])
+
+    return missing_checks(rows, expect, model._seed)
 
 
 def _measure_changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int | None) -> np.ndarray:

@@ -190,7 +190,7 @@ def pairs(seed: int) -> Case:
         lambda model: float(np.abs(model.rows(np.arange(200)) - true).sum()),
         lambda found, *given: (world.components, world.mixing),
         world.counts,
-        at=(probability_matrix, "nonnegative_start"),
+        at=(probability_matrix, "initialise_nonnegative"),
     )
 
 

@@ -6,7 +6,7 @@ Model. Causes d_k are on with probability rho_k, independently, and
 
 So a cause that is on switches finding i on with probability F_ki = 1 - exp(-W_ki), whatever the others do.
 
-Reading order of a fit: `_moments`, `IterativeRecovery`, `noisyor._recovery.recover`, `noisyor._em.refine_network`, `_checks`.
+Reading order of a fit: `_moments`, `recover_in_rounds`, `noisyor._recovery.recover`, `noisyor._em.refine_network`, `_checks`.
 
 Source: S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of noisy-or networks, STOC 2017.
 """
@@ -44,11 +44,11 @@ from ._growth import MAX_GROWN, choose_start
 from ._landmarks import Landmarks, count_causes_above_noise
 from ._learners import (
     MAX_SOLVED,
-    IterativeRecovery,
     Learner,
     Spectrum,
     bound_causes,
     compute_pair_spectrum,
+    recover_in_rounds,
     relative_distances,
 )
 from ._methods import NetworkMethods
@@ -489,7 +489,7 @@ class NoisyOr(NetworkMethods, Additive):
         )
         if k is not None and has_many_causes:
             return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
-        return IterativeRecovery(source, findings, partitions, k, max_causes, selections, folds, rounds, self.verbose)
+        return recover_in_rounds(source, findings, partitions, k, max_causes, selections, folds, rounds, self.verbose)
 
     def _bound_number_of_causes(
         self, source: AbsenceMoments, folds: Folds, size: int

@@ -35,7 +35,9 @@ def code_lines(path: Path) -> int:
         for number in range(one.lineno, (one.end_lineno or one.lineno) + 1)
     }
     lines = enumerate(text.splitlines(), 1)
-    return sum(number not in prose and bool(line.strip()) and not line.lstrip().startswith("#") for number, line in lines)
+    return sum(
+        number not in prose and bool(line.strip()) and not line.lstrip().startswith("#") for number, line in lines
+    )
 
 
 def numbers(path: Path) -> int:
@@ -43,8 +45,12 @@ def numbers(path: Path) -> int:
     module = ast.parse(path.read_text("utf-8")).body
     records = [node for node in module if isinstance(node, ast.ClassDef) and node.name.endswith(("Limits", "Needs"))]
     assigned = [node for body in [module, *(record.body for record in records)] for node in body]
-    values = [node.value for node in assigned if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None]
-    return sum(type(node.value) in (int, float) for one in values for node in ast.walk(one) if isinstance(node, ast.Constant))
+    values = [
+        node.value for node in assigned if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+    ]
+    return sum(
+        type(node.value) in (int, float) for one in values for node in ast.walk(one) if isinstance(node, ast.Constant)
+    )
 
 
 def main() -> None:

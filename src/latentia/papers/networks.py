@@ -1,7 +1,6 @@
 """Layers of a network from nodes that are on together, as printed.
 
-R. Ge, thesis, Princeton 2013, Algorithms 6.3 and 6.6 (S. Arora, A. Bhaskara, R. Ge, T. Ma 2014). `SparseNetwork` seeds units with
-pairs instead.
+R. Ge, thesis, Princeton 2013, Algorithms 6.3 and 6.6 (with S. Arora and others). `SparseNetwork` has pairs as seeds.
 """
 
 from __future__ import annotations
@@ -49,15 +48,16 @@ def recover_graph_3wise(
     min_size : int, optional
         Least nodes of a set: with 3 each remaining triple becomes a set.
     share : float, optional
-        A node stays in a set if it makes triples with such a share of the pairs of the others, and a set counts if no earlier one
-        has such a share of its triples.
+        A node stays in a set if it makes triples with such a share of the pairs of the others, and a set counts if
+        such a share of its triples is in no earlier one.
     excess : float, optional
     random_state : int, optional
 
     Notes
     -----
-    Printed are .8 and 1.3, with which sets larger than 1.3 d' are never found, and a fixed number of pairs in place of their share:
-    with the share, sets may have any size. The node with the fewest pairs goes first, and missing nodes are added at the end.
+    Printed are .8 and 1.3, with which sets larger than 1.3 d' are never found, and a fixed number of pairs in place of their
+    share: with the share, sets may have any size. The node with the fewest pairs goes first, and missing nodes are
+    added at the end.
     """
     triples = np.unique(np.sort(triples, axis=1), axis=0)
     linked: Triples = defaultdict(set)

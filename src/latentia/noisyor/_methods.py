@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
 from .._parameters import Number, check_parameter, seed_of
-from .._validation import weighted_mean
+from .._validation import list_of, weighted_mean
 from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, check_size, fitted
@@ -269,7 +269,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         """
         m = len(self.priors_)
         is_mapping = isinstance(names, Mapping)
-        new_names = dict(names.items() if is_mapping else enumerate(names))  # type: ignore[union-attr]
+        new_names = dict(names.items() if is_mapping else enumerate(list_of(names, "names")))  # type: ignore[union-attr]
         if not is_mapping and len(new_names) != m:
             raise LatentiaError(
                 f"names has {len(new_names)} names; expected {m}, one for each cause, or a dictionary from number to name."

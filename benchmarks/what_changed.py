@@ -35,7 +35,11 @@ def plan_mixtures(seed):
     first = mixture(means, 10_000 + seed)
     second = mixture(means, 20_000 + seed)
     yield "same", first, second
-    yield "new", first, mixture(np.vstack([means, 4 * np.random.default_rng(seed + 7).standard_normal(D)]), 30_000 + seed)
+    yield (
+        "new",
+        first,
+        mixture(np.vstack([means, 4 * np.random.default_rng(seed + 7).standard_normal(D)]), 30_000 + seed),
+    )
     yield "gone", first, mixture(means[1:], 40_000 + seed)
     joint = np.hypot(first.evidence_.component_errors.mean(), second.evidence_.component_errors.mean())
     for factor in (3, 5):
@@ -52,7 +56,7 @@ def halves(draw, estimator):
 
 
 def draw_topics(seed, part):
-    return planted.topic_corpus(3000, n_topics=K, n_words=200, random_state=seed).X[part % 2 :: 2]
+    return planted.topic_corpus(3000, n_topics=K, n_words=200, random_state=seed).counts[part % 2 :: 2]
 
 
 def draw_network(seed, part):

@@ -37,7 +37,9 @@ def test_nothing_changed_whatever_the_order_of_columns(model):
 def test_changed_names_the_column_that_moved(model):
     means = MEANS.copy()
     means[0, 2] += 3
-    changed = [pair for pair in latentia.match(model, fit(means, 3)).pairs if pair.status == "changed" and pair.distance > 2]
+    changed = [
+        pair for pair in latentia.match(model, fit(means, 3)).pairs if pair.status == "changed" and pair.distance > 2
+    ]
     assert len(changed) == 1
     name, before, after = changed[0].moved[0]
     assert name == "=weight"

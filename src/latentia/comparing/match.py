@@ -200,7 +200,7 @@ def _find_splits(
     unpaired, candidates = open_parts - set(partners.values()), []
     for k in open_whole:
         for i, j in combinations(sorted(unpaired | ({partners[k]} if k in partners else set())), 2):
-            joined, error = parts.join_pair(i, j, part_errors)
+            joined, error = parts.join_pair(i, j, part_errors, whole.values[k])
             distance = float(whole.measure(whole.values[[k]], joined[None])[0, 0])
             joint = float(np.hypot(whole_errors[k], error))
             if distance <= _QUANTILE * joint and distance < distances[k, [i, j]].min():

@@ -14,6 +14,7 @@ from ..metrics.matching import l1_distances
 
 Distances = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _TINY = np.finfo(float).tiny
+_MIN_PART = 0.1  # smallest share of a part of a split component
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,22 @@ class Profile:
         scales = 1.0 if self.scales is None else self.scales
         return np.asarray(self.distances(first / scales, second / scales))
 
-    def join_pair(self, k: int, m: int, errors: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return two components as one, with its expected error."""
-        rows, weights = self.values[[k, m]], self.shares[[k, m]] / max(float(self.shares[[k, m]].sum()), _TINY)
-        joined = weights @ rows if self.join == "mean" else rows.sum(axis=0) if self.join == "sum" else rows.max(axis=0)
-        if self.join == "maximum":
-            weights = np.linalg.norm(rows, axis=1) / max(float(np.linalg.norm(joined)), _TINY)
+    def join_pair(self, k: int, m: int, errors: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return two components as one, with its expected error; means have the weights that come nearest to ``whole``.
+
+        Shares may have changed with the split, and have errors that those of the components do not contain.
+        """
+        rows = self.values[[k, m]]
+        joined = rows.sum(axis=0) if self.join == "sum" else rows.max(axis=0)
+        weights = np.linalg.norm(rows, axis=1) / max(float(np.linalg.norm(joined)), _TINY)
+        if self.join == "sum":
+            weights = self.shares[[k, m]] / max(float(self.shares[[k, m]].sum()), _TINY)
+        elif self.join == "mean":
+            scales = 1.0 if self.scales is None else self.scales
+            way, target = (rows[0] - rows[1]) / scales, (whole - rows[1]) / scales
+            weight = float(np.clip(way @ target / max(float(way @ way), _TINY), _MIN_PART, 1 - _MIN_PART))
+            weights = np.array([weight, 1 - weight])
+            joined = weights @ rows
         return joined, float(np.linalg.norm(weights * errors[[k, m]]))
 
 

@@ -109,7 +109,7 @@ def fit_graph(members, shares, rng):
 
 FAMILIES = {
     "mixtures": (draw_means, fit_mixture, 5),
-    "views": (lambda k, rng: draw_means(k, rng, 12), fit_views, 4),
+    "views": (lambda k, rng: np.hstack([draw_means(k, rng, 6) for _ in range(3)]), fit_views, 4),
     "topics": (draw_words, fit_topics, 5),
     "noisy-or": (draw_causes, fit_causes, 4),
     "chains": (draw_symbols, fit_symbols, 3),

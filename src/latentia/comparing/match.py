@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._control_characters import escape_controls
 from .._frames import frame_of_rows
 from ..exceptions import LatentiaError
+from ..summaries import Column, Table
 from .profile import Profile, align_profiles, profile_of
 
 Status = Literal["same", "changed", "new", "gone", "split", "merged"]
@@ -22,6 +24,14 @@ Status = Literal["same", "changed", "new", "gone", "split", "merged"]
 _QUANTILE = 1.5  # Multiple of the joint error that distances of equal components seldom exceed.
 _IDENTITY = 0.75  # Share of the distance to the nearest other component up to which a component keeps its identity.
 _N_MOVED = 5  # columns that are named for a changed component
+_MEANINGS: dict[str, str] = {
+    "same": "the distance is one that equal components have in 95% of fits.",
+    "changed": "it is larger, but the component is still nearer than others are.",
+    "new": "no component of a is near.",
+    "gone": "no component of b is near.",
+    "split": "two components of b together are the component of a.",
+    "merged": "two components of a together are the component of b.",
+}
 _COLUMNS = ("a", "b", "distance", "joint_error", "status")
 
 
@@ -77,33 +87,56 @@ class Match:
         """Return `rows` as a data frame of pandas or polars: see `latentia.summaries.Table.to_frame`."""
         return frame_of_rows(self.rows(), "Match.to_frame", list(_COLUMNS))
 
-    def _texts(self) -> list[list[str]]:
-        return [["a", "b", "distance", "joint error", "status", "moved most, from a to b"]] + [
-            [
-                "" if pair.a is None else str(pair.a), "" if pair.b is None else str(pair.b), f"{pair.distance:.3g}",
-                f"{pair.joint_error:.3g}", pair.status,
-                ", ".join(f"{name} {before:.3g} to {after:.3g}" for name, before, after in pair.moved),
-            ]
+    @property
+    def headline(self) -> str:
+        """Number of components of each status, in a sentence."""
+        counts = Counter(pair.status for pair in self.pairs)
+        return (
+            f"Rows of the table: {', '.join(f'{counts[status]} {status}' for status in _MEANINGS if counts[status])}."
+        )
+
+    def table(self) -> Table:
+        """Return the pairs as a table for the screen, a page and a file."""
+        columns = {name: [getattr(pair, name) for pair in self.pairs] for name in _COLUMNS}
+        moved = [
+            ", ".join(f"{name} {before:.3g} to {after:.3g}" for name, before, after in pair.moved)
             for pair in self.pairs
-        ]  # fmt: skip
+        ]
+        return Table(
+            "matches",
+            (
+                Column("a", columns["a"]), Column("b", columns["b"]), Column("distance", columns["distance"], ".6g", ".3g"),
+                Column("joint_error", columns["joint_error"], ".6g", ".3g", heading="Joint error", head="joint error"),
+                Column("status", columns["status"], kind="text"),
+                Column("moved", moved, kind="text", heading="Moved most, from a to b", head="moved most, from a to b"),
+            ),
+            f"Matched {self.nouns[1]}",
+            " ".join(f"*{status.capitalize()}*: {meaning}" for status, meaning in _MEANINGS.items()),
+        )  # fmt: skip
 
     def __str__(self) -> str:
-        texts = self._texts()
-        widths = [max(len(row[i]) for row in texts) for i in range(5)]
-        lines = [
-            "  ".join(
-                [*(cell.rjust(w) for cell, w in zip(row[:4], widths, strict=False)), row[4].ljust(widths[4]), row[5]]
-            )
-            for row in texts
-        ]
-        return escape_controls("\n".join(line.rstrip() for line in [*lines, "", *self.messages]).rstrip())
+        table = self.table()
+        rows = [[column.head or column.name for column in table.columns]]
+        rows += [[column.shown(column.values[i]) for column in table.columns] for i in range(len(table))]
+        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return escape_controls("\n".join([*lines, "", self.headline, *self.messages]))
 
     def _repr_html_(self) -> str:
-        head, *body = [[escape(escape_controls(cell)) for cell in row] for row in self._texts()]
-        heads = "".join(f"<th scope='col'>{cell}</th>" for cell in head)
-        rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in body)
-        messages = "".join(f"<p>{escape(escape_controls(message))}</p>" for message in self.messages)
+        table = self.table()
+        heads = "".join(f"<th scope='col'>{escape(column.title)}</th>" for column in table.columns)
+        rows = "".join(
+            "<tr>"
+            + "".join(f"<td>{_escape(column.shown(column.values[i]))}</td>" for column in table.columns)
+            + "</tr>"
+            for i in range(len(table))
+        )
+        messages = "".join(f"<p>{_escape(message)}</p>" for message in (self.headline, *self.messages))
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{messages}"
+
+
+def _escape(text: str) -> str:
+    return escape(escape_controls(text))
 
 
 def match(a: Any, b: Any) -> Match:

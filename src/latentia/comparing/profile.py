@@ -123,4 +123,12 @@ def profile_of(model: Any) -> Profile:
     profile: Profile | None = model._profile()
     if profile is None:
         raise LatentiaError(f"match: the components of a {type(model).__name__} cannot be compared by their columns.")
-    return profile
+    reading = getattr(model, "reading_", None) or {}
+    scales = reading.get("divided_by")
+    if scales is None or np.shape(scales) != profile.values.shape[1:]:
+        return profile
+    # The columns were scaled by their rows: values return to the units of the file, and errors are in these scales.
+    values = profile.values * scales + np.asarray(reading["subtracted"])
+    return replace(
+        profile, values=values, scales=np.asarray(scales) * (1.0 if profile.scales is None else profile.scales)
+    )

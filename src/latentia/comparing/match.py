@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import combinations
 from typing import Any, Literal
@@ -23,6 +23,7 @@ Status = Literal["same", "changed", "new", "gone", "split", "merged"]
 
 _QUANTILE = 1.5  # Multiple of the joint error that distances of equal components seldom exceed.
 _IDENTITY = 0.75  # Share of the distance to the nearest other component up to which a component keeps its identity.
+_CLEARLY = 0.5  # Multiple of its distance below which two parts explain a component better than its equal.
 _N_MOVED = 5  # columns that are named for a changed component
 _MEANINGS: dict[str, str] = {
     "same": "the distance is one that equal components have in 95% of fits.",
@@ -192,21 +193,25 @@ def _match_profiles(
     rows, columns = linear_sum_assignment(np.minimum(distances, reach) / np.where(np.isfinite(reach), reach, 1.0))
     partners = {int(i): int(j) for i, j in zip(rows, columns, strict=True) if distances[i, j] <= reach[i, j]}
     same = {(i, j) for i, j in partners.items() if distances[i, j] <= _QUANTILE * joint[i, j]}
-    changed = dict(partners.items() - same)
-    pairs = [Pair(i, j, float(distances[i, j]), float(joint[i, j]), "same") for i, j in same]
-    open_a, open_b = ({*range(len(x))} - {pair[side] for pair in same} for x, side in ((errors_a, 0), (errors_b, 1)))
-    for k, parts, distance, error in _find_splits(a, b, errors_a, errors_b, open_a, open_b, changed, distances):
+    pairs, open_a, open_b = [], {*range(len(errors_a))}, {*range(len(errors_b))}
+    bounds = (
+        distances.copy()
+    )  # Parts together must come nearer than each alone, and clearly where a part alone is the same.
+    for i, j in same:
+        bounds[i, j] *= _CLEARLY
+    for k, parts, distance, error in _find_splits(a, b, errors_a, errors_b, open_a, open_b, partners, bounds):
         pairs += [Pair(k, part, distance, error, "split") for part in parts]
         open_a, open_b = open_a - {k}, open_b - set(parts)
-    reverse = {j: i for i, j in changed.items()}
-    swapped = b if b.scales is None else Profile(**vars(b) | {"scales": a.scales})
-    for k, parts, distance, error in _find_splits(swapped, a, errors_b, errors_a, open_b, open_a, reverse, distances.T):
+    reverse = {j: i for i, j in partners.items()}
+    swapped = b if b.scales is None else replace(b, scales=a.scales)
+    for k, parts, distance, error in _find_splits(swapped, a, errors_b, errors_a, open_b, open_a, reverse, bounds.T):
         pairs += [Pair(part, k, distance, error, "merged") for part in parts]
         open_a, open_b = open_a - set(parts), open_b - {k}
-    for i, j in changed.items():
+    for i, j in partners.items():
         if i in open_a and j in open_b:
-            moved = _find_moved(a, b, i, j, names)
-            pairs.append(Pair(i, j, float(distances[i, j]), float(joint[i, j]), "changed", moved))
+            status: Status = "same" if (i, j) in same else "changed"
+            moved = () if status == "same" else _find_moved(a, b, i, j, names)
+            pairs.append(Pair(i, j, float(distances[i, j]), float(joint[i, j]), status, moved))
             open_a, open_b = open_a - {i}, open_b - {j}
     for i in open_a:
         j = int(distances[i].argmin())
@@ -227,7 +232,7 @@ def _distances_within(profile: Profile, unit: Profile) -> np.ndarray:
 
 def _find_splits(
     whole: Profile, parts: Profile, whole_errors: np.ndarray, part_errors: np.ndarray, open_whole: set[int],
-    open_parts: set[int], partners: dict[int, int], distances: np.ndarray,
+    open_parts: set[int], partners: dict[int, int], bounds: np.ndarray,
 ) -> Iterator[tuple[int, tuple[int, int], float, float]]:  # fmt: skip
     """Yield components that two others together equal, each with their numbers, the distance and the joint error."""
     unpaired, candidates = open_parts - set(partners.values()), []
@@ -236,7 +241,7 @@ def _find_splits(
             joined, error = parts.join_pair(i, j, part_errors, whole.values[k])
             distance = float(whole.measure(whole.values[[k]], joined[None])[0, 0])
             joint = float(np.hypot(whole_errors[k], error))
-            if distance <= _QUANTILE * joint and distance < distances[k, [i, j]].min():
+            if distance <= _QUANTILE * joint and distance < bounds[k, [i, j]].min():
                 candidates.append((distance / max(joint, np.finfo(float).tiny), k, (i, j), distance, joint))
     used: set[tuple[str, int]] = set()
     for _, k, pair, distance, joint in sorted(candidates):

@@ -25,7 +25,7 @@ _QUANTILE = 1.5  # Multiple of the joint error that distances of equal component
 _IDENTITY = 0.75  # Share of the distance to the nearest other component up to which a component keeps its identity.
 _CLEARLY = 0.5  # Multiple of its distance below which two parts explain a component better than its equal.
 _N_MOVED = 5  # columns that are named for a changed component
-_MEANINGS: dict[str, str] = {
+_MEANINGS: dict[Status, str] = {
     "same": "the distance is one that equal components have in 95% of fits.",
     "changed": "it is larger, but the component is still nearer than others are.",
     "new": "no component of a is near.",

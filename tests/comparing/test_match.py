@@ -6,7 +6,7 @@ import pytest
 
 import latentia
 from latentia.comparing import Profile
-from latentia.comparing.match import _match_profiles
+from latentia.comparing.matching import _match_profiles
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 

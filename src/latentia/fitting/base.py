@@ -22,6 +22,7 @@ from .. import _fields as of
 from .._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from .._presentation import presenters
 from .._validation import check_same_rows
+from ..comparing.profile import Profile
 from ..evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enough
 from ..exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
 from ..metrics.matching import nearest_distances
@@ -87,6 +88,10 @@ class Estimator(BaseEstimator):
     def _distances(self, fit: Any) -> np.ndarray:
         """Return the distance of each component to the nearest one of another fit, shape (K,)."""
         return nearest_distances(self.components_, fit.components_)  # type: ignore[attr-defined]
+
+    def _profile(self) -> Profile | None:
+        """Return the components by the names of the columns, for `latentia.match`; None if the family has no such rows."""
+        return None
 
     def _shares(self) -> np.ndarray | None:
         """Return the share of the data of each component, shape (K,); None if the model has none."""

@@ -30,6 +30,7 @@ from sklearn.base import DensityMixin
 from .. import _fields as of
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
 from .._validation import gaps_of, missing_cells, table_blocks, weighted
+from ..comparing.profile import Profile
 from ..evidence import Check, PartErrors, above
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..fitting.additive import Additive
@@ -340,6 +341,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             return False
         target = answer.refinement.log_likelihood[-1] + clearly
         return not _load_rows(self, subset, moments).may_reach(model.parameters.shift(-moments.columns.mean), target)
+
+    def _profile(self) -> Profile:
+        return Profile(self.means_, self.weights_, self.column_names, distances=cdist, missing="left out")
 
     def _distance(self, first: Refined, second: Refined, moments: Moments) -> np.ndarray:
         return cdist(first.parameters.means, second.parameters.means).min(axis=1)

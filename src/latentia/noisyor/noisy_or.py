@@ -21,6 +21,7 @@ import numpy as np
 from .. import _fields as of
 from .._parameters import Integer, NComponents, Number, OrNone, Seed, Sizes
 from .._validation import table_blocks, weighted
+from ..comparing.profile import Profile
 from ..evidence import Check, ComponentView, Misfit, PartErrors, bounds, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..fitting.additive import Additive
@@ -519,6 +520,12 @@ class NoisyOr(NetworkMethods, Additive):
             items = choose_items(X, self.min_df) if reset else [str(name) for name in self._column_names]
             X = Blocks.from_array(make_basket_table(X, items), names=items)
         return table_blocks(self, _replace_gaps(X), reset=reset, column_noun="findings", dtype="numeric", missing=True)
+
+    def _profile(self) -> Profile:
+        return Profile(
+            self.weights_, self.priors_, self.column_names, distances=relative_distances, missing="left out",
+            join="maximum",
+        )  # fmt: skip
 
     def _distances(self, other: NoisyOr) -> np.ndarray:
         return np.minimum(relative_distances(self.weights_, other.weights_).min(axis=1), _MAX_ERROR)

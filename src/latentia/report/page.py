@@ -7,7 +7,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -39,6 +39,14 @@ def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
     }
     page = render("summary.html", **vars(summary) | template_values)
     return write_page(path, page)
+
+
+def write_match(path: str | os.PathLike[str], table: Table, source: str, messages: Sequence[str] = ()) -> Path:
+    """Write the matched components of two models to one HTML file that works offline."""
+    look = {"styles": ("tables.css",), "scripts": (), "data": {}, "version": version()}
+    return write_page(
+        path, render("match.html", title="What changed", table=table, source=source, messages=messages, **look)
+    )
 
 
 def _part(part: Table | Figure | Section) -> dict[str, Any]:

@@ -16,10 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from .. import _fields as of
 from .._parameters import Anything, Choice, Integer, NComponents, OrNone, Seed, seed_of
 from .._validation import finite_blocks
+from ..comparing.profile import Profile
 from ..evidence import (
     Check,
     ComponentView,
@@ -481,6 +483,14 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         self.start_ = fitted.model.start
         self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + fitted.model.n_passes
+
+    def _profile(self) -> Profile | None:
+        emissions, shares = self._chain.emissions, self.stationary_
+        if "symbols_" in vars(self):
+            return Profile(emissions, shares, [str(symbol) for symbol in self.symbols_])
+        if not isinstance(self._kind, Vectors):  # Counts have a distance of their own, which is not between rows.
+            return None
+        return Profile(emissions, shares, self.column_names, self._deviations, cdist, missing="left out")
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         if type(other._kind) is not type(self._kind):

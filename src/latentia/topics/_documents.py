@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from .. import _fields as of
 from .._parameters import seed_of
 from .._validation import check_vocabulary, column_names, table_blocks, times_of, weighted
+from ..comparing.profile import Profile
 from ..evidence import ComponentView
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..fitting.base import check_size, fitted
@@ -158,6 +159,12 @@ class DocumentModel(PrevalenceModel, CovariateEffects, TransformerMixin, WordMod
     n_iter_: Annotated[int, of.count()]
     converged_: bool
     _confusions: Annotated[np.ndarray, of.numbers("* K K")]
+
+    def _profile(self) -> Profile:
+        shares = self._shares()
+        return Profile(
+            self.components_, np.ones(len(self.components_)) if shares is None else shares, self.column_names
+        )
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return the shares of the topics in documents, and the words that tables show."""

@@ -57,7 +57,15 @@ def test_splits_within_the_error_are_not_supported():
     assert levels.joins[-1].grade != "not supported"
 
 
-def test_a_line_of_equal_steps_has_no_upper_level():
+def test_no_split_rests_on_components_that_are_not_reliable():
+    profile = Profile(POINTS, np.ones(6), distances=euclidean)
+    levels = find_levels(profile, np.full(6, 0.1), list("abcdef"), np.array([True, False] * 3))
+    assert [join.grade for join in levels.joins[:3]] == ["not supported"] * 3
+    assert levels.suggested == 3
+    assert levels.joins[-1].grade != "not supported"
+
+
+def test_components_equally_far_apart_have_no_upper_level():
     levels = levels_of_points(np.eye(5), np.full(5, 0.01))
     assert levels.suggested == 5
     assert "supported" not in {join.grade for join in levels.joins if join.first >= 5 and join.second >= 5}

@@ -19,6 +19,8 @@ SplitGrade = Literal["supported", "with care", "not supported"]
 
 _QUANTILE = 1.5  # Multiple of the joint error that distances of equal components seldom exceed.
 _GAP = 1.5  # Least ratio of the distance between two groups to the largest distance inside, and between levels.
+_MIN_FOUND_AGAIN = 0.5  # Components found again by less are not reliable: no split rests on them.
+_MIN_SHARE = 0.01  # Nor on components with a smaller share, over the mean share: their errors are not measured.
 _N_WORDS = 3  # columns in the name of a component
 _COLUMNS = ("join", "first", "second", "distance", "joint_error", "grade")
 
@@ -117,7 +119,9 @@ class Levels:
         return html + "</details>" * depth_before
 
 
-def find_levels(profile: Profile, errors: np.ndarray, names: Sequence[str]) -> Levels:
+def find_levels(
+    profile: Profile, errors: np.ndarray, names: Sequence[str], is_reliable: np.ndarray | None = None
+) -> Levels:
     """Join the components of a profile step by step, and grade each join.
 
     Every step joins the two groups a and b, of shares w and centres c, for which Ward's w_a w_b / (w_a + w_b) |c_a - c_b|^2 is
@@ -126,12 +130,14 @@ def find_levels(profile: Profile, errors: np.ndarray, names: Sequence[str]) -> L
 
         e^2 = sum_(i in a) (w_i e_i / w_a)^2 + sum_(i in b) (w_i e_i / w_b)^2.
 
-    A split is not supported unless d exceeds 1.5 e. It is supported if d also is 1.5 times the largest distance of a join
-    inside. Let d_k be the largest distance of joins down to k groups, at least 1.5 times their error: the suggested number k of
-    groups has the largest ratio d_(k - 1) / d_k, if that is 1.5 or more.
+    A split is not supported unless d exceeds 1.5 e, and both parts hold a component that ``is_reliable``. It is supported if d
+    also is 1.5 times the largest distance of a join inside. Let d_k be the largest distance of joins down to k groups, at least
+    1.5 times their error; a join with a part that is not reliable has distance zero here. The suggested number k of groups has
+    the largest ratio d_(k - 1) / d_k, if that is 1.5 or more.
     """
     size = len(errors)
     weights = np.maximum(profile.shares, np.finfo(float).tiny)
+    is_reliable = np.ones(size, dtype=bool) if is_reliable is None else is_reliable
     points = _coordinates(profile)
     members = {i: [i] for i in range(size)}
     inside, joins = dict.fromkeys(range(size), 0.0), []
@@ -146,14 +152,15 @@ def find_levels(profile: Profile, errors: np.ndarray, names: Sequence[str]) -> L
         (mean_a, error_a), (mean_b, error_b) = describe(members[first]), describe(members[second])
         distance, error = float(profile.measure(mean_a[None], mean_b[None])[0, 0]), float(np.hypot(error_a, error_b))
         within = max(inside.pop(first), inside.pop(second))
-        differs = distance > _QUANTILE * error
+        has_evidence = is_reliable[members[first]].any() and is_reliable[members[second]].any()
+        differs = has_evidence and distance > _QUANTILE * error
         grade: SplitGrade = (
             "not supported" if not differs else "supported" if distance >= _GAP * within else "with care"
         )
         joins.append(Join(size + step, first, second, distance, error, grade))
         members[size + step] = members.pop(first) + members.pop(second)
         inside[size + step] = max(within, distance)
-        heights[step], noise[step] = distance, _QUANTILE * error
+        heights[step], noise[step] = has_evidence * distance, _QUANTILE * error
     return Levels(tuple(joins), tuple(names), _suggest(heights, noise))
 
 
@@ -201,4 +208,8 @@ def levels_of(model: Any) -> Levels:
         tops = np.argsort(-profile.values, axis=1, kind="stable")[:, :_N_WORDS]
         words = [", ".join(str(profile.columns[i]) for i in top) for top in tops]
         names = [f"{name}: {text}" for name, text in zip(names, words, strict=True)]
-    return find_levels(profile, np.asarray(errors), names)
+    found_again = model.evidence_.of_components.found_again
+    is_reliable = profile.shares >= _MIN_SHARE * profile.shares.mean()
+    if found_again is not None:
+        is_reliable &= ~(np.asarray(found_again) < _MIN_FOUND_AGAIN)
+    return find_levels(profile, np.asarray(errors), names, is_reliable)

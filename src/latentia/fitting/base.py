@@ -174,7 +174,8 @@ class Estimator(BaseEstimator):
 
         The two closest groups are joined first, weighted by their shares (Ward; Hellinger distances for probabilities). A split
         is *supported* if the means of its two parts differ by more than 1.5 times the expected error of this difference, and by
-        1.5 times the largest distance inside; *with care* if only the error is exceeded.
+        1.5 times the largest distance inside; *with care* if only the error is exceeded. No split rests on components that are
+        found again by less than half, or are almost empty.
 
         Returns
         -------

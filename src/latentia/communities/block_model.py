@@ -398,6 +398,11 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
             distances=lambda first, second: column_distances(first.T, second.T),
         )  # fmt: skip
 
+    def _profile_of_levels(self) -> Profile:
+        """Return where the links of each community go; errors of links are at most those of its members."""
+        links = self.connectivity_ * self.weights_
+        return Profile(links / np.maximum(links.sum(axis=1, keepdims=True), np.finfo(float).tiny), self.weights_)
+
     def _distances(self, reference: Any) -> np.ndarray:
         return column_distances(self.memberships_, reference.memberships_).min(axis=1)
 

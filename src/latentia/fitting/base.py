@@ -22,6 +22,7 @@ from .. import _fields as of
 from .._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from .._presentation import presenters
 from .._validation import check_same_rows
+from ..comparing.levels import Levels, levels_of
 from ..comparing.profile import Profile
 from ..evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enough
 from ..exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
@@ -93,6 +94,10 @@ class Estimator(BaseEstimator):
         """Return the components by the names of the columns, for `latentia.match`; None if the family has no such rows."""
         return None
 
+    def _profile_of_levels(self) -> Profile | None:
+        """Return the rows by which `levels` groups the components."""
+        return self._profile()
+
     def _shares(self) -> np.ndarray | None:
         """Return the share of the data of each component, shape (K,); None if the model has none."""
         weights = getattr(self, "weights_", None)
@@ -163,6 +168,27 @@ class Estimator(BaseEstimator):
         Path of the file
         """
         return presenters["report"](path, self, *data, **options)
+
+    def levels(self) -> Levels:
+        """Return the components as a tree on coarser levels, with the evidence for each split.
+
+        The two closest groups are joined first, weighted by their shares (Ward; Hellinger distances for probabilities). A split
+        is *supported* if the means of its two parts differ by more than 1.5 times the expected error of this difference, and by
+        1.5 times the largest distance inside; *with care* if only the error is exceeded. No split rests on components that are
+        found again by less than half, or are almost empty.
+
+        Returns
+        -------
+        latentia.comparing.Levels
+            ``print`` shows the tree, ``cut(k)`` returns the group of every component at k groups, ``to_frame()`` has the joins.
+
+        Raises
+        ------
+        LatentiaError
+            If the family has no rows to compare, or the fit has no expected errors.
+        """
+        check_is_fitted(self, "evidence_")
+        return levels_of(self)
 
     def summary(self, *data: Any, **options: Any) -> Summary:
         """Return the result, and how far it can be trusted, as data for reports, tables, files and figures.

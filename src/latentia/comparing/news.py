@@ -22,7 +22,7 @@ from ..exceptions import LatentiaError
 _TAILS = np.array([0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5])  # shares of drawn rows below the thresholds
 _LEVEL = 0.05  # chance of an alarm without news
 _N_DRAWS, _N_NULLS, _N_BOOTSTRAPS = 4, 1000, 200  # drawn rows per row, simulated alarms, resamples
-_MIN_ROWS, _MIN_FITTED, _N_EXAMPLES = 50, 50, 10
+_MIN_ROWS, _MIN_FITTED, _N_EXAMPLES = 50, 25, 10
 
 
 @dataclass(frozen=True)

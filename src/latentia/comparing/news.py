@@ -19,7 +19,8 @@ from sklearn.utils import _safe_indexing
 from .._control_characters import escape_controls
 from ..exceptions import LatentiaError
 
-_TAILS = np.array([0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5])  # shares of drawn rows below the thresholds
+_TAILS = np.array([0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3])  # shares of drawn rows below the thresholds
+_CAUTION = 2.0  # standard errors below a share to its lower bound
 _LEVEL = 0.05  # chance of an alarm without news
 _N_DRAWS, _N_NULLS, _N_BOOTSTRAPS = 4, 1000, 200  # drawn rows per row, simulated alarms, resamples
 _MIN_ROWS, _MIN_FITTED, _N_EXAMPLES = 50, 25, 10
@@ -143,7 +144,7 @@ def _share_below(scores: np.ndarray, drawn: np.ndarray) -> tuple[float, float]:
     errors = np.sqrt(ours * (1 - ours) / len(scores) + expected * (1 - expected) / len(drawn)) / np.maximum(
         1 - expected, 1e-12
     )
-    best = int((shares - errors).argmax())
+    best = int((shares - _CAUTION * errors).argmax())
     return float(shares[best]), float(thresholds[best])
 
 

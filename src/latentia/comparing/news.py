@@ -1,8 +1,8 @@
 """News: how much of new rows a fitted model does not explain.
 
 Rows that a model does not explain are less probable under it than rows that it draws. With F the share of drawn rows below a
-threshold and G that of new rows, a share (G - F) / (1 - F) at least of the new rows is unlike the drawn ones. The threshold is the
-one whose lower bound is largest; bootstrap takes off what the choice of the threshold adds.
+threshold and G that of new rows, at least (G - F) / (1 - F) of the new rows are unlike the drawn ones. The threshold is the one
+whose lower bound is largest; bootstrap takes off what the choice of the threshold adds.
 """
 
 from __future__ import annotations

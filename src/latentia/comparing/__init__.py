@@ -1,7 +1,8 @@
-"""Comparisons of components: of two fitted models, and of one on coarser levels, within their errors."""
+"""Comparisons within errors: components of two models, coarser levels of one model, and news in other rows."""
 
 from .levels import Join, Levels
 from .matching import Match, Pair, match
+from .news import News
 from .profile import Profile
 
-__all__ = ["Join", "Levels", "Match", "Pair", "Profile", "match"]
+__all__ = ["Join", "Levels", "Match", "News", "Pair", "Profile", "match"]

@@ -34,6 +34,7 @@ from ..passes.dask import convert_collections
 from ..system.threads import single_blas_thread
 
 if TYPE_CHECKING:
+    from ..comparing.news import News
     from ..evidence import Evidence
     from ..summaries import Summary, Table
 
@@ -97,6 +98,48 @@ class Estimator(BaseEstimator):
     def _profile_of_levels(self) -> Profile | None:
         """Return the rows by which `levels` groups the components."""
         return self._profile()
+
+    def _row_scores(self, X: Any) -> np.ndarray | None:
+        """Return a log-probability of each row, for `news`; None if the family has none."""
+        return None
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> Any:
+        """Draw as many rows as X has from the model, with the lengths and the gaps of X."""
+        raise LatentiaError(f"news: a {type(self).__name__} cannot draw rows; pass rows of its fit as reference.")
+
+    def _steps_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the numbers of the rows of X that these numbers of `_row_scores` stand for."""
+        return rows
+
+    def news(self, X: Any, reference: Any = None) -> News:
+        """Measure how much of new rows the model does not explain.
+
+        New rows are compared with rows that the model draws, by their log-probability. No model is quite right: with many rows
+        its misfit is news too. Rows that were kept from the time of the fit, but not fitted, as ``reference`` avoid that.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            New rows, 50 or more; or one sequence, of which windows of 20 steps are compared.
+        reference : as X, optional
+            Rows without news, to compare with; by default rows drawn from the model, with the lengths and gaps of X.
+
+        Returns
+        -------
+        News
+            Share of the rows that the model does not explain, with a 90% interval, an alarm, a component fitted to those rows,
+            and exemplary rows. The share is at least what the probabilities of rows tell: rows of a new component that are
+            as probable as others do not count.
+
+        Raises
+        ------
+        LatentiaError
+            If the family has no probabilities of rows or cannot draw rows, or there are too few rows.
+        """
+        from ..comparing.news import find_news
+
+        check_is_fitted(self)
+        return find_news(self, X, reference)
 
     def _shares(self) -> np.ndarray | None:
         """Return the share of the data of each component, shape (K,); None if the model has none."""

@@ -470,6 +470,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         rows, components = self._mixture.draw(n_samples, rng)
         return (rows if "_span" not in vars(self) else self._span.points(rows)), components
 
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
+        rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        return np.where(np.isnan(rows), np.nan, self.sample(len(rows), rng)[0])
+
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the joint log-density of each row and component, (n, K), block by block."""
         blocks = table_blocks(self, X, reset=False, missing=True)

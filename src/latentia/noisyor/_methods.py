@@ -236,6 +236,14 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         n_samples, rng = check_size(n_samples, "n_samples"), np.random.default_rng(seed_of(random_state))
         return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_samples, rng)
 
+    def _row_scores(self, X: Any) -> np.ndarray:
+        return np.asarray(self.posterior(X).log_likelihood)
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
+        present, observed = self._findings(X)
+        drawn = self.sample(len(present), rng)[0].astype(np.float64)
+        return drawn if observed is None else np.where(observed, drawn, np.nan)
+
     def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         (rows,) = sample_rows(fitted.rows)
         if rows.shape[1] > _MAX_DRAWN:

@@ -95,6 +95,7 @@ from ._steps import (
 )
 from .recursions import forward_backward, log_likelihood
 
+_WINDOW = 20  # steps of a sequence that `news` compares at a time
 _OVERSAMPLE = 12  # directions beyond the number of states
 _MAX_SYMBOLS = 100  # alphabet of which keep_moments counts views
 _RACE_STEPS = 10  # E-steps in which starts race, and all E-steps from classes of symbols
@@ -538,6 +539,17 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             states[t] = state
         rows = self._kind.draw(self._chain, states, rng)
         return rows if "_span" not in vars(self) else self._span.points(rows), states
+
+    def _row_scores(self, X: Any) -> np.ndarray:
+        """Return the log-probability of each window of a sequence; the last steps may be left out."""
+        ends = range(_WINDOW, len(X) + 1, _WINDOW)
+        return np.array([self.score(X[end - _WINDOW : end]) for end in ends])
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
+        return self.sample(len(X), rng)[0]
+
+    def _steps_of(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray((_WINDOW * rows[:, None] + np.arange(_WINDOW)).ravel())
 
     def _n_parameters(self) -> int:
         k = len(self.startprob_)

@@ -166,6 +166,16 @@ class DocumentModel(PrevalenceModel, CovariateEffects, TransformerMixin, WordMod
             self.components_, np.ones(len(self.components_)) if shares is None else shares, self.column_names
         )
 
+    def _row_scores(self, X: Any) -> np.ndarray:
+        """Return the log-probability of a word of one half of each document given the other half."""
+        tables = [sparse.csr_array(table) for table in self._tables(X)]
+        return np.concatenate([self._completion(table) / np.maximum(table.sum(axis=1), 1) for table in tables])
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> sparse.csr_array:
+        lengths = np.concatenate([np.asarray(table.sum(axis=1)).ravel() for table in self._tables(X)]).astype(int)
+        counts = zip(*np.unique(lengths[lengths > 0], return_counts=True), strict=True)
+        return sparse.csr_array(sparse.vstack([self.sample(int(n), int(length), rng)[0] for length, n in counts]))
+
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return the shares of the topics in documents, and the words that tables show."""
         return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, self.word_columns(_N_READ_WORDS))

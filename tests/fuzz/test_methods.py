@@ -324,6 +324,7 @@ def agree(plain, other, rtol, place):
         a, b = (m.toarray() if sparse.issparse(m) else np.asarray(m) for m in (plain, other))
         if a.dtype.kind in "fiub":
             size = max(1e-12, np.abs(a[np.isfinite(a)]).max(initial=0)) if a.size else 1
+            b = b.astype(a.dtype) if b.dtype == object else b  # joined steps keep the type of what they join
             np.testing.assert_allclose(b, a, rtol=rtol, atol=rtol * size, err_msg=place)
         elif a.dtype.kind == "b":
             np.testing.assert_array_equal(b, a, err_msg=place)

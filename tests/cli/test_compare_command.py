@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-HEADER = "one,=two,<b>three"
+HEADER = "one,=<b>two,three"
 MEANS = 9 * np.eye(3)
 
 
@@ -32,15 +32,15 @@ def test_folders_are_compared_in_the_units_of_the_file(call, refused, rows, writ
     record = json.loads((tmp_path / "moved" / "result.json").read_text())
     furthest = max(record["pairs"], key=lambda pair: pair["distance"])
     assert furthest["status"] == "changed"
-    name, before, after = furthest["moved"][0]
-    assert name == "=two"
+    name, before, after = furthest["largest_moves"][0]
+    assert name == "=<b>two"
     assert after - before == pytest.approx(4000, rel=0.2)
     table = rows(tmp_path / "moved" / "matches.csv")
-    assert list(table[0]) == ["a", "b", "distance", "joint_error", "status", "moved"]
-    assert not any(row["moved"].startswith("=") for row in table)
+    assert list(table[0]) == ["a", "b", "distance", "joint_error", "status", "largest_moves"]
+    assert not any(row["largest_moves"].startswith("=") for row in table)
     page = (tmp_path / "moved" / "report.html").read_text()
-    assert "&lt;b&gt;three" in page
-    assert "<b>three" not in page
+    assert "&lt;b&gt;two" in page
+    assert "<b>two" not in page
     assert "no model found" in refused("compare", tmp_path / "a", tmp_path / "nothing")
 
 

@@ -95,8 +95,9 @@ def test_frames_texts_and_pages():
     html = levels._repr_html_()
     assert "<b>" not in html
     assert html.count("<details") == html.count("</details>") == 5
-    with pytest.raises(latentia.LatentiaError, match="from 1 to 6"):
-        levels.cut(7)
+    for k in (7, 0, 2.5, "3"):
+        with pytest.raises(latentia.LatentiaError, match="from 1 to 6"):
+            levels.cut(k)
 
 
 def test_mixtures(mixture):

@@ -41,7 +41,7 @@ def test_changed_names_the_column_that_moved(model):
         pair for pair in latentia.match(model, fit(means, 3)).pairs if pair.status == "changed" and pair.distance > 2
     ]
     assert len(changed) == 1
-    name, before, after = changed[0].moved[0]
+    name, before, after = changed[0].largest_moves[0]
     assert name == "=weight"
     assert after - before == pytest.approx(3, abs=0.5)
 
@@ -87,5 +87,7 @@ def test_what_cannot_be_matched(model):
     sources = TensorICA(3).fit(X)
     with pytest.raises(latentia.LatentiaError, match="one class"):
         latentia.match(model, sources)
+    with pytest.raises(latentia.LatentiaError, match="found NoneType"):
+        latentia.match(model, None)
     with pytest.raises(latentia.LatentiaError, match="cannot be compared"):
         latentia.match(sources, sources)

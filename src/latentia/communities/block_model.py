@@ -399,7 +399,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         )  # fmt: skip
 
     def _profile_of_levels(self) -> Profile:
-        """Return where the links of each community go; errors of links are at most those of its members."""
+        """Return where the links of each community go; expected errors of memberships stand in for those of links."""
         links = self.connectivity_ * self.weights_
         return Profile(links / np.maximum(links.sum(axis=1, keepdims=True), np.finfo(float).tiny), self.weights_)
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from .._control_characters import escape_controls
 from .._frames import frame_of_rows
+from .._parameters import Integer, check_parameter
 from ..exceptions import LatentiaError
 from ..metrics.matching import l1_distances
-from .profile import Profile
+from .profile import MAX_NOISE, Profile
 
 SplitGrade = Literal["supported", "with care", "not supported"]
 
-_QUANTILE = 1.5  # Multiple of the joint error that distances of equal components seldom exceed.
 _GAP = 1.5  # Least ratio of the distance between two groups to the largest distance inside, and between levels.
 _MIN_FOUND_AGAIN = 0.5  # Components found again by less are not reliable: no split rests on them.
 _MIN_SHARE = 0.01  # Nor on components with a smaller share, over the mean share: their errors are not measured.
@@ -73,8 +73,7 @@ class Levels:
         """Return the group of every component at ``k`` groups, by default ``suggested``; the group of component 0 is 0."""
         size = len(self.names)
         k = self.suggested if k is None else k
-        if not 1 <= k <= size:
-            raise LatentiaError(f"cut: expected k from 1 to {size}, the number of components; found {k}.")
+        check_parameter("k", k, Integer(1, size, "there are so many components"))
         groups = {i: [i] for i in range(size)}
         for join in self.joins[: size - k]:
             groups[join.join] = groups.pop(join.first) + groups.pop(join.second)
@@ -153,14 +152,14 @@ def find_levels(
         distance, error = float(profile.measure(mean_a[None], mean_b[None])[0, 0]), float(np.hypot(error_a, error_b))
         within = max(inside.pop(first), inside.pop(second))
         has_evidence = is_reliable[members[first]].any() and is_reliable[members[second]].any()
-        differs = has_evidence and distance > _QUANTILE * error
+        differs = has_evidence and distance > MAX_NOISE * error
         grade: SplitGrade = (
             "not supported" if not differs else "supported" if distance >= _GAP * within else "with care"
         )
         joins.append(Join(size + step, first, second, distance, error, grade))
         members[size + step] = members.pop(first) + members.pop(second)
         inside[size + step] = max(within, distance)
-        heights[step], noise[step] = has_evidence * distance, _QUANTILE * error
+        heights[step], noise[step] = has_evidence * distance, MAX_NOISE * error
     return Levels(tuple(joins), tuple(names), _suggest(heights, noise))
 
 

@@ -15,18 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._control_characters import escape_controls
 from .._frames import frame_of_rows
+from .._summary_text import table_html, table_lines
 from ..exceptions import LatentiaError
 from ..summaries import Column, Table
-from .profile import Profile, align_profiles, profile_of
+from .profile import MAX_NOISE, Profile, align_profiles, profile_of
 
 Status = Literal["same", "changed", "new", "gone", "split", "merged"]
 
-_QUANTILE = 1.5  # Multiple of the joint error that distances of equal components seldom exceed.
 _IDENTITY = 0.75  # Share of the distance to the nearest other component up to which a component keeps its identity.
 _CLEARLY = 0.5  # Multiple of its distance below which two parts explain a component better than its equal.
-_N_MOVED = 5  # columns that are named for a changed component
+_N_MOVES, _MOST = 5, 0.9  # columns that are named for a changed component: at most, and their share of all moves
 _MEANINGS: dict[Status, str] = {
-    "same": "the distance is one that equal components have in 95% of fits.",
+    "same": "the distance is at most 1.5 times the joint error, which equal components seldom exceed.",
     "changed": "it is larger, but the component is still nearer than others are.",
     "new": "no component of a is near.",
     "gone": "no component of b is near.",
@@ -50,8 +50,8 @@ class Pair:
     joint_error : float
         Root of the sum of the squares of both expected errors.
     status : {"same", "changed", "new", "gone", "split", "merged"}
-    moved : tuple of (str, float, float)
-        For a changed component: the columns that moved most, with their values in a and in b.
+    largest_moves : tuple of (str, float, float)
+        For a changed component: the columns that make most of the distance, with their values in a and in b.
     """
 
     a: int | None
@@ -59,7 +59,7 @@ class Pair:
     distance: float
     joint_error: float
     status: Status
-    moved: tuple[tuple[str, float, float], ...] = ()
+    largest_moves: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class Match:
     def table(self) -> Table:
         """Return the pairs as a table for the screen, a page and a file."""
         columns = {name: [getattr(pair, name) for pair in self.pairs] for name in _COLUMNS}
-        moved = [
-            ", ".join(f"{name} {before:.3g} to {after:.3g}" for name, before, after in pair.moved)
+        moves = [
+            ", ".join(f"{name} {before:.3g} to {after:.3g}" for name, before, after in pair.largest_moves)
             for pair in self.pairs
         ]
         return Table(
@@ -109,35 +109,19 @@ class Match:
                 Column("a", columns["a"]), Column("b", columns["b"]), Column("distance", columns["distance"], ".6g", ".3g"),
                 Column("joint_error", columns["joint_error"], ".6g", ".3g", heading="Joint error", head="joint error"),
                 Column("status", columns["status"], kind="text"),
-                Column("moved", moved, kind="text", heading="Moved most, from a to b", head="moved most, from a to b"),
+                Column("largest_moves", moves, kind="text", heading="Moved most, from a to b", head="moved most, from a to b"),
             ),
             f"Matched {self.nouns[1]}",
             " ".join(f"*{status.capitalize()}*: {meaning}" for status, meaning in _MEANINGS.items()),
         )  # fmt: skip
 
     def __str__(self) -> str:
-        table = self.table()
-        rows = [[column.head or column.name for column in table.columns]]
-        rows += [[column.shown(column.values[i]) for column in table.columns] for i in range(len(table))]
-        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return escape_controls("\n".join([*lines, "", self.headline, *self.messages]))
+        return escape_controls("\n".join([*table_lines(self.table()), "", self.headline, *self.messages]))
 
     def _repr_html_(self) -> str:
-        table = self.table()
-        heads = "".join(f"<th scope='col'>{escape(column.title)}</th>" for column in table.columns)
-        rows = "".join(
-            "<tr>"
-            + "".join(f"<td>{_escape(column.shown(column.values[i]))}</td>" for column in table.columns)
-            + "</tr>"
-            for i in range(len(table))
+        return table_html(self.table()) + "".join(
+            f"<p>{escape(escape_controls(message))}</p>" for message in (self.headline, *self.messages)
         )
-        messages = "".join(f"<p>{_escape(message)}</p>" for message in (self.headline, *self.messages))
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{messages}"
-
-
-def _escape(text: str) -> str:
-    return escape(escape_controls(text))
 
 
 def match(a: Any, b: Any) -> Match:
@@ -154,10 +138,10 @@ def match(a: Any, b: Any) -> Match:
     Returns
     -------
     Match
-        Pairs with their distance, the error that both have together, and a status. *Same*: the distance is one that equal
-        components have in 95% of fits. *Changed*: it is larger, and less than three quarters of the distance to the nearest
-        other component of either model. Otherwise the component of a is *gone* and that of b is *new*. *Split*: two
-        components of b together are the component of a. *Merged*: the reverse.
+        Pairs with their distance, the error that both have together, and a status. *Same*: the distance is at
+        most 1.5 times the joint error, which equal components seldom exceed. *Changed*: it is larger, and less than three
+        quarters of the distance to the nearest other component of either model. Otherwise the component of
+        a is *gone* and that of b is *new*. *Split*: two components of b together are the component of a. *Merged*: the reverse.
 
     Raises
     ------
@@ -165,6 +149,8 @@ def match(a: Any, b: Any) -> Match:
         If the models are of different classes, have no column in common, or have no expected errors.
     """
     for model in (a, b):
+        if not hasattr(model, "_profile"):
+            raise LatentiaError(f"match: expected two fitted models, found {type(model).__name__}.")
         check_is_fitted(model, "evidence_")
     if type(a) is not type(b):
         raise LatentiaError(f"match: expected models of one class, found {type(a).__name__} and {type(b).__name__}.")
@@ -188,16 +174,15 @@ def _match_profiles(
     distances = a.measure(a.values, b.values)
     joint = np.hypot(errors_a[:, None], errors_b[None, :])
     limits = _IDENTITY * np.minimum(_distances_within(a, a)[:, None], _distances_within(b, a)[None, :])
-    reach = np.maximum(limits, _QUANTILE * joint)
+    reach = np.maximum(limits, MAX_NOISE * joint)
     # Beyond their reach all components are equally far, so that new ones do not decide who matches whom.
     rows, columns = linear_sum_assignment(np.minimum(distances, reach) / np.where(np.isfinite(reach), reach, 1.0))
     partners = {int(i): int(j) for i, j in zip(rows, columns, strict=True) if distances[i, j] <= reach[i, j]}
-    same = {(i, j) for i, j in partners.items() if distances[i, j] <= _QUANTILE * joint[i, j]}
+    equal_pairs = {(i, j) for i, j in partners.items() if distances[i, j] <= MAX_NOISE * joint[i, j]}
     pairs, open_a, open_b = [], {*range(len(errors_a))}, {*range(len(errors_b))}
-    bounds = (
-        distances.copy()
-    )  # Parts together must come nearer than each alone, and clearly where a part alone is the same.
-    for i, j in same:
+    # Two parts together must come nearer than each alone, and clearly nearer than a part that alone is the same.
+    bounds = distances.copy()
+    for i, j in equal_pairs:
         bounds[i, j] *= _CLEARLY
     for k, parts, distance, error in _find_splits(a, b, errors_a, errors_b, open_a, open_b, partners, bounds):
         pairs += [Pair(k, part, distance, error, "split") for part in parts]
@@ -209,9 +194,9 @@ def _match_profiles(
         open_a, open_b = open_a - set(parts), open_b - {k}
     for i, j in partners.items():
         if i in open_a and j in open_b:
-            status: Status = "same" if (i, j) in same else "changed"
-            moved = () if status == "same" else _find_moved(a, b, i, j, names)
-            pairs.append(Pair(i, j, float(distances[i, j]), float(joint[i, j]), status, moved))
+            status: Status = "same" if (i, j) in equal_pairs else "changed"
+            moves = () if status == "same" else _find_largest_moves(a, b, i, j, names)
+            pairs.append(Pair(i, j, float(distances[i, j]), float(joint[i, j]), status, moves))
             open_a, open_b = open_a - {i}, open_b - {j}
     for i in open_a:
         j = int(distances[i].argmin())
@@ -241,7 +226,7 @@ def _find_splits(
             joined, error = parts.join_pair(i, j, part_errors, whole.values[k])
             distance = float(whole.measure(whole.values[[k]], joined[None])[0, 0])
             joint = float(np.hypot(whole_errors[k], error))
-            if distance <= _QUANTILE * joint and distance < bounds[k, [i, j]].min():
+            if distance <= MAX_NOISE * joint and distance < bounds[k, [i, j]].min():
                 candidates.append((distance / max(joint, np.finfo(float).tiny), k, (i, j), distance, joint))
     used: set[tuple[str, int]] = set()
     for _, k, pair, distance, joint in sorted(candidates):
@@ -251,8 +236,12 @@ def _find_splits(
             yield k, pair, distance, joint
 
 
-def _find_moved(a: Profile, b: Profile, i: int, j: int, names: Sequence[str]) -> tuple[tuple[str, float, float], ...]:
-    """Return the columns that moved most, with their values before and after."""
+def _find_largest_moves(
+    a: Profile, b: Profile, i: int, j: int, names: Sequence[str]
+) -> tuple[tuple[str, float, float], ...]:
+    """Return the columns that make most of the distance, the largest move first, with their values before and after."""
     before, after = a.values[i], b.values[j]
     moves = np.abs(after - before) / (1.0 if a.scales is None else a.scales)
-    return tuple((str(names[c]), float(before[c]), float(after[c])) for c in np.argsort(-moves)[:_N_MOVED] if moves[c])
+    order = np.argsort(-moves, kind="stable")
+    n_shown = min(int(np.searchsorted(moves[order].cumsum(), _MOST * moves.sum())) + 1, _N_MOVES)
+    return tuple((str(names[c]), float(before[c]), float(after[c])) for c in order[:n_shown])

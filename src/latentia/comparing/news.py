@@ -28,7 +28,7 @@ _MIN_ROWS, _MIN_FITTED, _N_EXAMPLES = 50, 25, 10
 
 @dataclass(frozen=True)
 class News:
-    """What a model does not explain of new rows.
+    """Share of new rows that a model does not explain, and what these rows are.
 
     Attributes
     ----------
@@ -72,21 +72,24 @@ class News:
 
 
 def find_news(model: Any, X: Any, reference: Any = None) -> News:
-    """Compare new rows with rows drawn from a model, or with reference rows; see `Estimator.news`."""
+    """Compare new rows with rows that a model draws, or with reference rows; see `Estimator.news`."""
     scores = _scores_of(model, X)
     if reference is None:
         rng = np.random.default_rng([model._seed, 73])
-        drawn = np.concatenate([_scores_of(model, model._draw_alike(X, rng)) for _ in range(_N_DRAWS)])
+        reference_scores = np.concatenate([_scores_of(model, model._draw_alike(X, rng)) for _ in range(_N_DRAWS)])
     else:
-        drawn = _scores_of(model, reference)
-    for values, name in ((scores, "X"), (drawn, "reference")):
+        reference_scores = _scores_of(model, reference)
+    for values, name in ((scores, "X"), (reference_scores, "reference")):
         if len(values) < _MIN_ROWS:
             raise LatentiaError(f"{name}: expected at least {_MIN_ROWS} {model.nouns[2]}, found {len(values)}.")
     rng = np.random.default_rng(crc32(scores.tobytes()))
-    alarm = bool(_largest_deviation(scores, drawn) > _alarm_limit(len(scores), len(drawn), rng))
-    share, threshold = _share_below(scores, drawn)
+    alarm = bool(_largest_deviation(scores, reference_scores) > _alarm_limit(len(scores), len(reference_scores), rng))
+    share, threshold = _share_below(scores, reference_scores)
     resampled = np.array(
-        [_share_below(rng.choice(scores, len(scores)), rng.choice(drawn, len(drawn)))[0] for _ in range(_N_BOOTSTRAPS)]
+        [
+            _share_below(rng.choice(scores, len(scores)), rng.choice(reference_scores, len(reference_scores)))[0]
+            for _ in range(_N_BOOTSTRAPS)
+        ]
     )
     bias = resampled.mean() - share
     low, high = np.clip(np.quantile(resampled, [0.05, 0.95]) - bias, 0.0, 1.0)
@@ -108,19 +111,19 @@ def _scores_of(model: Any, X: Any) -> np.ndarray:
     return np.asarray(scores, dtype=np.float64)
 
 
-def _tails(scores: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tails(scores: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return thresholds, and the shares of new and of drawn rows up to them."""
-    ordered = np.sort(drawn)
-    thresholds = ordered[np.maximum(np.ceil(_TAILS * len(drawn)).astype(int) - 1, 0)]
+    ordered = np.sort(reference)
+    thresholds = ordered[np.maximum(np.ceil(_TAILS * len(reference)).astype(int) - 1, 0)]
     ours = np.searchsorted(np.sort(scores), thresholds, side="right") / len(scores)
-    return thresholds, ours, np.searchsorted(ordered, thresholds, side="right") / len(drawn)
+    return thresholds, ours, np.searchsorted(ordered, thresholds, side="right") / len(reference)
 
 
-def _largest_deviation(scores: np.ndarray, drawn: np.ndarray) -> float:
+def _largest_deviation(scores: np.ndarray, reference: np.ndarray) -> float:
     """Return the largest excess of new rows in a tail, in standard errors of two samples of the same distribution."""
-    _, ours, expected = _tails(scores, drawn)
-    pooled = (len(scores) * ours + len(drawn) * expected) / (len(scores) + len(drawn))
-    errors = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / len(scores) + 1 / len(drawn)))
+    _, ours, expected = _tails(scores, reference)
+    pooled = (len(scores) * ours + len(reference) * expected) / (len(scores) + len(reference))
+    errors = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / len(scores) + 1 / len(reference)))
     return float(((ours - expected) / errors).max())
 
 
@@ -137,11 +140,11 @@ def _alarm_limit(n: int, m: int, rng: np.random.Generator) -> float:
     return float(np.quantile(((ours - expected) / errors).max(axis=1), 1 - _LEVEL))
 
 
-def _share_below(scores: np.ndarray, drawn: np.ndarray) -> tuple[float, float]:
+def _share_below(scores: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
     """Return the share of new rows that the threshold with the largest lower bound tells, and that threshold."""
-    thresholds, ours, expected = _tails(scores, drawn)
+    thresholds, ours, expected = _tails(scores, reference)
     shares = (ours - expected) / np.maximum(1 - expected, 1e-12)
-    errors = np.sqrt(ours * (1 - ours) / len(scores) + expected * (1 - expected) / len(drawn)) / np.maximum(
+    errors = np.sqrt(ours * (1 - ours) / len(scores) + expected * (1 - expected) / len(reference)) / np.maximum(
         1 - expected, 1e-12
     )
     best = int((shares - _CAUTION * errors).argmax())

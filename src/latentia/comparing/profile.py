@@ -13,6 +13,8 @@ from ..exceptions import LatentiaError
 from ..metrics.matching import l1_distances
 
 Distances = Callable[[np.ndarray, np.ndarray], np.ndarray]
+MAX_NOISE = 1.5
+"""Multiple of the joint error that distances of equal components seldom exceed: see `benchmarks/what_changed.py`."""
 _TINY = np.finfo(float).tiny
 _MIN_PART = 0.1  # smallest share of a part of a split component
 
@@ -89,8 +91,9 @@ def align_profiles(a: Profile, b: Profile) -> tuple[Profile, Profile, list[str],
     if not names:
         raise LatentiaError(f"match: the models have no column in common: {a.columns[0]!r} is only in a.")
     messages = [
-        f"{n_missing:,} of {len(profile.columns or ()):,} columns of {label} are absent from {other}{_mass(profile, common)}."
-        for profile, common, label, other in ((a, in_b, "a", "b"), (b, in_a, "b", "a"))
+        f"{n_missing:,} of {len(profile.columns or ()):,} columns of {label} are absent from {other_label}"
+        f"{_mass(profile, common)}."
+        for profile, common, label, other_label in ((a, in_b, "a", "b"), (b, in_a, "b", "a"))
         if (n_missing := sum(name not in common for name in profile.columns or ()))
     ]
     if a.missing == "zero":

@@ -23,6 +23,7 @@ from .._parameters import Constraint, Integer, check_parameter, check_parameters
 from .._presentation import presenters
 from .._validation import check_same_rows
 from ..comparing.levels import Levels, levels_of
+from ..comparing.news import News, find_news
 from ..comparing.profile import Profile
 from ..evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enough
 from ..exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
@@ -34,7 +35,6 @@ from ..passes.dask import convert_collections
 from ..system.threads import single_blas_thread
 
 if TYPE_CHECKING:
-    from ..comparing.news import News
     from ..evidence import Evidence
     from ..summaries import Summary, Table
 
@@ -105,7 +105,9 @@ class Estimator(BaseEstimator):
 
     def _draw_alike(self, X: Any, rng: np.random.Generator) -> Any:
         """Draw as many rows as X has from the model, with the lengths and the gaps of X."""
-        raise LatentiaError(f"news: a {type(self).__name__} cannot draw rows; pass rows of its fit as reference.")
+        raise LatentiaError(
+            f"news: a {type(self).__name__} cannot draw rows like X. Give rows without news as reference."
+        )
 
     def _steps_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of the rows of X that these numbers of `_row_scores` stand for."""
@@ -137,8 +139,6 @@ class Estimator(BaseEstimator):
         LatentiaError
             If the family has no probabilities of rows or cannot draw rows, or there are too few rows.
         """
-        from ..comparing.news import find_news
-
         check_is_fitted(self)
         return find_news(self, X, reference)
 

@@ -36,9 +36,7 @@ _N_DEVIATIONS = 3.0  # standard deviations of the spread that pass for noise
 _MAX_CAUSE_PAIRS = 4.0  # mean square of standard scores of pairs of causes; noise alone gives one
 _MAX_FINDING_EXCESS = 0.25  # excess over one of that of pairs of findings
 _NOISE = 4.0  # standard deviations of the mean square that pass for noise
-_NATS_PER_PARAMETER = (
-    1.25  # gain of a link or prior below which causes are chance: on independent findings it is at most 1.2
-)
+_NATS_PER_PARAMETER = 1.25  # least gain of a link or prior: in 70 tables of independent findings chance gave up to 1.2
 _FADED_PRIOR_SHARE = 1e-3  # factor on the priors of a network that is no likelier than independence
 _MAX_CLASSES = 60  # classes about which some thousand rows can say anything
 _MAX_CLASS_GAIN = 0.05  # nats a row up to which classes are no better than causes

@@ -28,8 +28,8 @@ MAX_GROWN = 10
 """Largest number of causes of a grown network: with the two spare ones, all 4,096 configurations are summed."""
 
 _N_SPARE, _N_EXCHANGES = 2, 6  # spare causes, and exchanges that are tried
-_N_RANDOM_STARTS = 12  # random starts, half as many for each cause above this number, as steps take twice as long:
-_MAX_CAUSES_FOR_ALL = 7
+_N_RANDOM_STARTS = 12  # random starts up to the next number of causes, and half as many for each further one
+_MAX_CAUSES_FOR_ALL = 7  # each further cause doubles the configurations, and the time of a step
 _ROUNDS = ((15, 4), (30, 1))  # EM steps of random starts, and the number of them that go on
 _N_STEPS = 15  # EM steps after each change; 40 take two to three times as long
 _START_PRIOR = 0.1  # prior of a new cause

@@ -241,16 +241,15 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
 
     def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
         present, observed = self._findings(X)
-        drawn = self.sample(len(present), rng)[0].astype(np.float64)
-        return drawn if observed is None else np.where(observed, drawn, np.nan)
+        rows = self.sample(len(present), rng)[0].astype(np.float64)
+        return rows if observed is None else np.where(observed, rows, np.nan)
 
     def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         (rows,) = sample_rows(fitted.rows)
         if rows.shape[1] > _MAX_DRAWN:
             return None
         real = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-        simulated = np.asarray(self.sample(len(real), rng)[0], dtype=np.float64)
-        return RealAndSimulated(real, np.where(np.isnan(real), np.nan, simulated), self.column_names or ())
+        return RealAndSimulated(real, self._draw_alike(real, rng), self.column_names or ())
 
     @property
     def cause_names_(self) -> list[str]:

@@ -118,7 +118,6 @@ class Estimator(BaseEstimator):
 
         New rows are compared with rows that the model draws, by their log-probability. No model is quite right: with many rows
         its misfit is news too. Rows that were kept from the time of the fit, but not fitted, as ``reference`` avoid that.
-        Without a reference, topics alarmed in 4 of 32 batches without news (benchmarks/news.py, four models), mixtures in 1.
 
         Parameters
         ----------

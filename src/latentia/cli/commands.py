@@ -59,8 +59,8 @@ _ADVICE = {
 """Advice of notices in terms of options, by the Python parameter of the notice."""
 
 
-_DEFAULTS = Path(__file__).with_name("defaults.json")
-"""Defaults of the parameters that options set, by command; ``tests/cli/write_defaults.py`` takes them from the estimators."""
+DEFAULTS = Path(__file__).with_name("defaults.json")
+"""Defaults of the parameters that options set, by command; ``tests/write_defaults.py`` takes them from the estimators."""
 _ENTRY = re.compile(r"^(\w+)\n((?: +.+\n?)+)", re.MULTILINE)
 
 
@@ -116,7 +116,7 @@ def _standard_input(values: dict[str, Any]) -> Iterator[None]:
 
 def _options_of(name: str, record: type[Any]) -> list[inspect.Parameter]:
     """Return the fields of a record, those of its bases last, as parameters in typer's form."""
-    defaults = {"out": Path(name)} | json.loads(_DEFAULTS.read_text("utf-8")).get(name, {})
+    defaults = {"out": Path(name)} | json.loads(DEFAULTS.read_text("utf-8")).get(name, {})
     defaults = {
         field: defaults[parameter] for field, parameter in parameters_of(record).items() if parameter in defaults
     }

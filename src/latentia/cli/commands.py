@@ -47,7 +47,7 @@ COMMANDS = (
         "demo": "Learn a model of every family, and write their reports with a start page, index.html.",
     }
 )
-"""Each command with its line in the list of commands, the first line of its function's docstring."""
+"""Each command with its line in the list of commands, which opens its help."""
 LEARN_NOTHING = "look", "apply", "update", "merge", "compare", "demo"
 _ADVICE = {
     "cache": "--cache DIR writes it elsewhere; --no-cache writes none.",
@@ -121,7 +121,8 @@ def _options_of(name: str, record: type[Any]) -> list[inspect.Parameter]:
         field: defaults[parameter] for field, parameter in parameters_of(record).items() if parameter in defaults
     }
     defaults |= {field.name: field.default for field in fields(record) if field.default is not MISSING}
-    texts = {entry[1]: entry[2] for cls in (Run, record) for entry in _ENTRY.finditer(f"{inspect.getdoc(cls)}\n")}
+    docstrings = [f"{inspect.getdoc(cls)}\n" for cls in (Run, *record.__mro__[::-1])]
+    texts = {entry[1]: " ".join(entry[2].split()) for docstring in docstrings for entry in _ENTRY.finditer(docstring)}
     kinds = get_type_hints(record, include_extras=True)
     own, last = record.__annotations__, ("force", "quiet")
     own_first = sorted(fields(record), key=lambda field: (field.name not in own, field.name in last))
@@ -129,7 +130,7 @@ def _options_of(name: str, record: type[Any]) -> list[inspect.Parameter]:
         (field.name, kinds[field.name], defaults.get(field.name, inspect.Parameter.empty)) for field in own_first
     ]
     return [
-        _make_option(*option, " ".join(texts.get(option[0], "").split()))
+        _make_option(*option, texts.get(option[0], ""))
         for option in (*options, ("as_json", Annotated[bool, typer.Option(JSON)], False))
     ]
 

@@ -25,16 +25,18 @@ Out = Annotated[Path, Option("--out", "-o")]
 Quiet = Annotated[bool, Option("--quiet", "-q")]
 
 
-def parameters_of(record: type[Any]) -> dict[str, str]:
+def linked_parameters(record: type[Any]) -> dict[str, str]:
     """Return the fields of a record that have no default, with the parameter of an estimator that each of them sets.
 
     That is the text beside the option in ``Annotated``, or else the name of the field. The default is the parameter's.
     """
     kinds = get_type_hints(record, include_extras=True)
-    texts = {
-        name: [one for one in getattr(kind, "__metadata__", ()) if isinstance(one, str)] for name, kind in kinds.items()
-    }
-    return {field.name: (texts[field.name] or [field.name])[0] for field in fields(record) if field.default is MISSING}
+    linked = {}
+    for field in fields(record):
+        if field.default is MISSING:
+            texts = (text for text in getattr(kinds[field.name], "__metadata__", ()) if isinstance(text, str))
+            linked[field.name] = next(texts, field.name)
+    return linked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +209,7 @@ class Run(WorkOptions):
 
     def parameters_of(self, estimator: type[Any]) -> dict[str, Any]:
         """Return the parameters of an estimator that options set, but for the number of components."""
-        given = {parameter: getattr(self, name) for name, parameter in parameters_of(type(self)).items()}
+        given = {parameter: getattr(self, name) for name, parameter in linked_parameters(type(self)).items()}
         known = signature(estimator).parameters.keys() - {"n_components"}
         return {name: value for name, value in (given | self.parameters).items() if name in known}
 

@@ -75,7 +75,7 @@ class _InitialFit(NamedTuple):
     start_names: tuple[str, ...]
 
 
-class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
+class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive[Moments, Refined]):
     """Mixture of spherical or other Gaussians, fitted without random restarts.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every mean. There is no
@@ -348,7 +348,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _distance(self, first: Refined, second: Refined, moments: Moments) -> np.ndarray:
         return cdist(first.parameters.means, second.parameters.means).min(axis=1)
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[Moments, Refined]) -> tuple[list[Check], PartErrors]:
         """Check expected errors, moments if they were used, and the spread of rows about components."""
         refined: Refined = fitted.model
         measured = MixtureMeasurements(
@@ -399,7 +399,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         means, variance, weights = refined.values
         return Refined(Mixture(means, weights, variance).sorted(), refined)
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[Moments, Refined]) -> None:
         mixture: Mixture = fitted.model.parameters
         self.means_, self.weights_, self.variance_, covariances, self.prior_strength_ = mixture
         self.n_components_, self.covariance_type_ = len(mixture.weights), self._shape
@@ -556,7 +556,7 @@ def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
         )  # fmt: skip
 
 
-def _measure_rival_distance(method: SphericalGaussianMixture, fitted: Fitted) -> np.ndarray:
+def _measure_rival_distance(method: SphericalGaussianMixture, fitted: Fitted[Moments, Refined]) -> np.ndarray:
     """Measure the distance of the means to those of a rival fit without the least likely rows, (K,); 0 for sparse rows."""
     mixture: Mixture = fitted.model.parameters
     (rows,) = sample_rows(fitted.rows, _MAX_TRIMMED_ROWS)
@@ -574,7 +574,7 @@ def _measure_rival_distance(method: SphericalGaussianMixture, fitted: Fitted) ->
     return np.asarray(cdist(full, rivals[0]).min(axis=1))
 
 
-def _check_structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
+def _check_structure(method: SphericalGaussianMixture, fitted: Fitted[Moments, Refined]) -> list[Check]:
     """Check that there are components at all; if not, advise a shape that may show them."""
     blocks, folds, mixture = fitted.rows, fitted.folds, fitted.model.parameters
     pairs = fitted.halves(1) if method.n_splits else []
@@ -619,7 +619,7 @@ def _compare_with_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]
     ]  # fmt: skip
 
 
-def _compare_with_merged(fitted: Fitted) -> list[Check]:
+def _compare_with_merged(fitted: Fitted[Moments, Refined]) -> list[Check]:
     """Check that all components are needed, if EM has fitted spherical ones."""
     mixture: Mixture = fitted.model.parameters
     k = len(mixture.weights)

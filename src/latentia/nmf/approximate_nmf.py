@@ -63,7 +63,7 @@ _MAX_SAMPLE = 2000  # rows whose evidence is measured
 _MAX_RESIDUAL_ENTRIES = 1 << 22  # up to so many entries the residual is computed, not its length by subtraction
 
 
-class ApproximateNMF(FactorModel):
+class ApproximateNMF(FactorModel[None, "_Solution"]):
     """Nonnegative factorization by a search in the span of the rows, with a certificate.
 
     Choose it where no row is a component alone, so that `SeparableNMF` does not apply, and there are few components (up to
@@ -287,7 +287,7 @@ class ApproximateNMF(FactorModel):
         sums: FactorSums = accumulate(blocks, update.move_to(*refined.values), self.n_jobs)
         return _Attempt(refined.values[0], sums.relative_error)
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[None, _Solution]) -> None:
         solution: _Solution = fitted.model
         self.components_, self.weights_ = solution.components * solution.unit, solution.shares
         size = solution.length * solution.unit
@@ -306,7 +306,7 @@ class ApproximateNMF(FactorModel):
     def _distance(self, first: _Solution, second: _Solution, moments: None) -> np.ndarray:
         return component_distances(first.components, second.components, "cone")
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[None, _Solution]) -> tuple[list[Check], PartErrors]:
         """Return checks and errors of halves, widened by errors that halves share: rival answers, clipped noise, and misfit."""
         solution: _Solution = fitted.model
         parts = fitted.errors(self.n_splits)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from fuzzing import fitted as fitted_world
 from fuzzing import models, worlds
+from scipy import sparse
+from sklearn.base import clone
 
 import latentia
 import latentia.plots
@@ -18,11 +20,12 @@ from latentia.contrastive import ContrastiveLogisticRegression, ContrastiveRegre
 from latentia.exceptions import MissingExtraError
 from latentia.families import family_of
 from latentia.mixtures import SphericalGaussianMixture
+from latentia.nmf import ApproximateNMF
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
 from latentia.report.model import SUMMARIES
 from latentia.summaries import Column
-from latentia.topics import EmbeddingTopics
+from latentia.topics import EmbeddingTopics, SingleTopicModel
 
 pandas = pytest.importorskip("pandas")
 pytestmark = [
@@ -447,3 +450,26 @@ def test_the_message_of_an_error_follows_from_its_data():
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     lacking = MissingExtraError("polars", "files", "Reading a table")
     assert str(pickle.loads(pickle.dumps(lacking))) == str(lacking)
+
+
+# --- containers of one table ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(NoisyOr(None, prior=0.1, n_splits=0), id="slopes that are rounding"),
+        pytest.param(SingleTopicModel(3, n_splits=0), id="batches of documents"),
+        pytest.param(ApproximateNMF(2, n_init=2, n_splits=0), id="factorizations of equal error"),
+    ],
+)
+def test_decisions_do_not_hang_on_rounding(model):
+    """Sums over blocks and over sparse rows round otherwise, which must not choose another answer."""
+    table, _ = world_of(type(model).__name__)
+    table = table.table.toarray() if sparse.issparse(table.table) else np.asarray(table.table, dtype=float)
+    plain = clone(model).fit(table)
+    for other in (Blocks.from_array(table, block_rows=37), sparse.csr_array(table)):
+        found = clone(model).fit(other)
+        for name, value in vars(plain).items():
+            if name.endswith("_") and isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                np.testing.assert_allclose(getattr(found, name), value, rtol=1e-9, atol=1e-9 * np.abs(value).max())

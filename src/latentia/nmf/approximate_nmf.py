@@ -215,10 +215,11 @@ class ApproximateNMF(FactorModel):
             attempts.append(self._descend(_Attempt(components, np.inf), blocks, table, _FIRST_ROUNDS))
             if attempts[-1].error <= max((1 + self.tol) * bound, _EXACT):
                 break
-        # The best starts are followed to the end; for a half only one, since rival answers are searched in all rows.
+        # The first start, so that more starts never raise the error, and the best others are followed to the end; for a half
+        # only the best one, since rival answers are searched in all rows.
         first_errors, remaining = [attempt.error for attempt in attempts], attempts.copy()
-        chosen: list[_Attempt] = []
-        while remaining and len(chosen) < (_N_FOLLOWED if subset.is_whole else 1):
+        chosen = [remaining.pop(0 if subset.is_whole else _find_best(remaining))]
+        while remaining and subset.is_whole and len(chosen) < _N_FOLLOWED:
             chosen.append(remaining.pop(_find_best(remaining)))
         finished = [self._descend(attempt, blocks, table, "auto") for attempt in chosen]
         solution = self._order_components(finished, blocks, table)

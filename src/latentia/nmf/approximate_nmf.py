@@ -215,15 +215,14 @@ class ApproximateNMF(FactorModel):
             attempts.append(self._descend(_Attempt(components, np.inf), blocks, table, _FIRST_ROUNDS))
             if attempts[-1].error <= max((1 + self.tol) * bound, _EXACT):
                 break
-        # The first start, so that more starts never raise the error, and the best others are followed to the end; for a half
-        # only the best one, since rival answers are searched in all rows.
-        first_errors, remaining = [attempt.error for attempt in attempts], attempts.copy()
-        chosen = [remaining.pop(0 if subset.is_whole else _find_best(remaining))]
-        while remaining and subset.is_whole and len(chosen) < _N_FOLLOWED:
-            chosen.append(remaining.pop(_find_best(remaining)))
+        # For a half only one start is followed to the end, since rival answers are searched in all rows.
+        chosen = _choose_followed(attempts) if subset.is_whole else [attempts[_find_best(attempts)]]
         finished = [self._descend(attempt, blocks, table, "auto") for attempt in chosen]
         solution = self._order_components(finished, blocks, table)
-        errors, share = np.array(first_errors) / max(bound, _EXACT), 0.0 if gaps is None else float(gaps.mean())
+        errors, share = (
+            np.array([attempt.error for attempt in attempts]) / max(bound, _EXACT),
+            0.0 if gaps is None else float(gaps.mean()),
+        )
         return _Solution(*solution, bound, energy, table.unit, errors, _list_equally_good(finished), share)
 
     def _order_components(
@@ -445,6 +444,14 @@ def _check_nonnegative(table: Table) -> None:
             f"Negative values in data: expected numbers of at least 0, the least is {smallest * table.unit:.3g}. Set those "
             "that are noise to zero, or use SeparableNMF."
         )
+
+
+def _choose_followed(attempts: Sequence[_Attempt]) -> list[_Attempt]:
+    """Return the first attempt, so that more starts never raise the error, and the best others."""
+    chosen, remaining = [attempts[0]], [*attempts[1:]]
+    while remaining and len(chosen) < _N_FOLLOWED:
+        chosen.append(remaining.pop(_find_best(remaining)))
+    return chosen
 
 
 def _find_best(attempts: Sequence[_Attempt]) -> int:

@@ -209,8 +209,9 @@ class ApproximateNMF(FactorModel):
         row_factor, column_factor, bound, energy = self._compute_range(table, gaps)
         # Starts, each with a few rounds of descent.
         attempts: list[_Attempt] = []
-        n_starts = self.n_init if subset.is_whole else min(self.n_init, _N_HALF_STARTS)
-        for start in self._draw_starts(row_factor, n_starts):
+        for start in self._draw_starts(
+            row_factor, self.n_init if subset.is_whole else min(self.n_init, _N_HALF_STARTS)
+        ):
             components = np.maximum(reduce_negative_parts(row_factor, column_factor, start) @ column_factor, 0.0)
             attempts.append(self._descend(_Attempt(components, np.inf), blocks, table, _FIRST_ROUNDS))
             if attempts[-1].error <= max((1 + self.tol) * bound, _EXACT):
@@ -219,10 +220,8 @@ class ApproximateNMF(FactorModel):
         chosen = _choose_followed(attempts) if subset.is_whole else [attempts[_find_best(attempts)]]
         finished = [self._descend(attempt, blocks, table, "auto") for attempt in chosen]
         solution = self._order_components(finished, blocks, table)
-        errors, share = (
-            np.array([attempt.error for attempt in attempts]) / max(bound, _EXACT),
-            0.0 if gaps is None else float(gaps.mean()),
-        )
+        errors = np.array([attempt.error for attempt in attempts]) / max(bound, _EXACT)
+        share = 0.0 if gaps is None else float(gaps.mean())
         return _Solution(*solution, bound, energy, table.unit, errors, _list_equally_good(finished), share)
 
     def _order_components(

@@ -217,12 +217,11 @@ class ApproximateNMF(FactorModel):
             if attempts[-1].error <= max((1 + self.tol) * bound, _EXACT):
                 break
         # For a half only one start is followed to the end, since rival answers are searched in all rows.
-        chosen = _choose_followed(attempts) if subset.is_whole else [attempts[_find_best(attempts)]]
-        finished = [self._descend(attempt, blocks, table, "auto") for attempt in chosen]
-        solution = self._order_components(finished, blocks, table)
-        errors = np.array([attempt.error for attempt in attempts]) / max(bound, _EXACT)
-        share = 0.0 if gaps is None else float(gaps.mean())
-        return _Solution(*solution, bound, energy, table.unit, errors, _list_equally_good(finished), share)
+        followed = _choose_followed(attempts) if subset.is_whole else [attempts[_find_best(attempts)]]
+        finished = [self._descend(attempt, blocks, table, "auto") for attempt in followed]
+        errors, missing = np.array([attempt.error for attempt in attempts]), 0.0 if gaps is None else float(gaps.mean())
+        solution = *self._order_components(finished, blocks, table), bound, energy, table.unit
+        return _Solution(*solution, errors / max(bound, _EXACT), _list_equally_good(finished), missing)
 
     def _order_components(
         self, finished: list[_Attempt], blocks: Blocks, table: Table

@@ -69,7 +69,7 @@ def apply(options: ApplyOptions) -> dict[str, Any]:
         reading_as(read_options.column_options, read_options.sheet),
         warnings.catch_warnings(),
     ):  # Column names are compared while the source is read.
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.utils\.validation")
         write: Callable[[Path], object] = work(fitted, source, read_options, **supported_options)
         files = results.write(lambda folder: write(folder / file))
     say(f"Wrote {file} of the {kind} in {path} to {options.out}")

@@ -29,7 +29,7 @@ from sklearn.base import DensityMixin
 
 from .. import _fields as of
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
-from .._validation import gaps_of, missing_cells, table_blocks, weighted
+from .._validation import gaps_of, missing_cells, number_table, table_blocks, weighted
 from ..comparing.profile import Profile
 from ..evidence import Check, PartErrors, above
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
@@ -471,7 +471,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive[Moments, R
         return (rows if "_span" not in vars(self) else self._span.points(rows)), components
 
     def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
-        rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        table = number_table(X, missing=True)
+        rows = table.toarray() if sparse.issparse(table) else table
         return np.where(np.isnan(rows), np.nan, self.sample(len(rows), rng)[0])
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:

@@ -540,6 +540,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences["_Moments", "_ChainFit"]):
         rows = self._kind.draw(self._chain, states, rng)
         return rows if "_span" not in vars(self) else self._span.points(rows), states
 
+    def _rows_in_memory(self, X: Any) -> np.ndarray:
+        return self.joined_steps(X)[0]
+
     def _row_scores(self, X: Any) -> np.ndarray:
         """Return the log-probability of each window of a sequence; the last steps may be left out."""
         ends = range(_WINDOW, len(X) + 1, _WINDOW)

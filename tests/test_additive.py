@@ -316,10 +316,10 @@ def test_topics_that_are_not_made_of_sums_are_not_added():
 def test_sums_of_topics_are_those_of_the_same_columns_and_of_documents_that_are_there():
     (counts,), (other,) = documents()[:2]
     options = {"embedding": "projection", "n_splits": 0}
-    model = AnchorTopics(3, random_state=1, **options).partial_fit(counts)
+    model = AnchorTopics(3, **options).partial_fit(counts)
+    drawn = [AnchorTopics(3, random_state=None, **options).partial_fit(rows) for rows in (counts, other)]
     with pytest.raises(LatentiaError, match="drew different columns.*same random_state"):
-        model.set_params(random_state=2).partial_fit(other)
-    model.set_params(random_state=1)
+        latentia.merge(drawn)
     for rows, message in ((np.concatenate([counts, counts]), "never added"), (counts, "No document would remain")):
         with pytest.raises(LatentiaError, match=message):
             model.forget(rows)

@@ -17,6 +17,7 @@ from latentia.datasets.tables import CellError, ColumnChoice
 from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
 from latentia.passes import Blocks
 from latentia.reading._dialect import SAMPLE
+from latentia.reading._tables import _Text
 
 
 def write(path, text, encoding="utf-8"):
@@ -132,6 +133,14 @@ def test_tables_that_are_longer_than_the_sample(tmp_path, encoding):
     assert len(table.values) == n + 1
     np.testing.assert_array_equal(table.values[[0, -1]], [[10, 2.5], [20, 3.5]])
     assert (table.texts["t"][0], table.texts["t"][-1]) == ("red", word)
+    assert (_Text.open(tmp_path / "x.csv", named).data is None) == (encoding == "ascii")
+
+
+@pytest.mark.parametrize("signature", ["%PDF-1.4", "PAR1"])
+def test_long_files_of_another_kind_are_no_tables(tmp_path, signature):
+    (tmp_path / "x.csv").write_text(f"{signature},a\n" + "1,2\n" * SAMPLE)
+    with pytest.raises(LatentiaError, match="x.csv"):
+        read_table(tmp_path / "x.csv")
 
 
 def test_encodings_that_are_named(tmp_path):

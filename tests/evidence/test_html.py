@@ -94,7 +94,8 @@ def test_the_table_of_components_has_the_columns_that_were_measured():
     assert "share of the documents" in few
     assert few.count("found again") == 2  # a statement, and a column
     assert "The 1 topics" not in _Page(evidence(n=1)._repr_html_()).texts
-    bare = _Page(Evidence([], np.array([0.0004, 0.5]), nouns=("topic", "topics", "documents"))._repr_html_()).texts
+    errors = np.array([0.0004, 0.5])
+    bare = _Page(Evidence(evidence().checks, errors, nouns=("topic", "topics", "documents"))._repr_html_()).texts
     assert "share of the documents" not in bare
     assert bare.count("found again") == 1
     assert {"< 0.001", "0.5"} <= set(bare)

@@ -189,7 +189,8 @@ def test_functions_that_call_themselves_and_each_other_end():
 
 @pytest.mark.parametrize("held", [threading.Lock(), (i for i in range(2)), open(os.devnull)], ids=type)  # noqa: SIM115
 def test_what_cannot_be_told_is_refused(held):
-    for value in (closing(held), {"given": held}, functools.partial(closing, held)):
+    holder = types.SimpleNamespace(held=held, rest=1.0)
+    for value in (closing(held), {"given": held}, {"given": [holder]}, functools.partial(closing, held)):
         with pytest.raises(LatentiaError, match="a checkpoint cannot compare.*Take it out"):
             digest(value)
 

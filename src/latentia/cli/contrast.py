@@ -54,6 +54,7 @@ def contrast(
     columns_v: str | None = None,
     ignore: str | None = None,
     scale: bool | None = None,
+    keep_moments: bool = False,
     missing: str | None = None,
 ) -> dict[str, Any]:
     """Find the part of one table that another table of the same rows or columns lacks; write tables, a model and a report.
@@ -100,7 +101,7 @@ def contrast(
     if background is not None:
         _check_background_options(
             other, fit=fit, target=target, shared=shared, linear_map=linear_map, edges=edges, penalty=penalty, alpha=alpha,
-            method=method, order=order, columns_v=columns_v,
+            method=method, order=order, columns_v=columns_v, keep_moments=keep_moments or None,
         )  # fmt: skip
         return contrast_background(run, source, background, k, columns, ignore, scale, missing)
     if other is None:
@@ -108,6 +109,8 @@ def contrast(
             "Expected a second table: V, with the same rows, or --background FILE, with other rows and the same columns."
         )
     _check_options(fit, target, k, method, order, scale, edges, penalty, alpha)
+    if keep_moments and fit in _KINDS_WITH_TARGET:
+        raise LatentiaError(f"--keep-moments: add rows to a {fit} in Python, with partial_fit, or leave it out.")
     noun = f"{NOUNS[fit]}s"
     sizes = parse_sizes((k or "2") if fit in _KINDS_WITH_SIZE else None, noun)
     target_file = Path(target) if target is not None and Path(target).is_file() else None
@@ -137,6 +140,7 @@ def contrast(
     given_map = given_map if given_map is None or "divided_by" not in reading else given_map * reading["divided_by"]
     rows, distances = scale_rows(data.U, reading), dict[str, float]()
     options = _parameters_of(run, fit, method, order) | {"n_shared": shared, "linear_map": given_map}
+    options["keep_moments"] = keep_moments
     further_options = {"edges": data.edges, "penalty": penalty, "alpha": alpha}
     options |= {name: value for name, value in further_options.items() if value is not None}
 
@@ -312,6 +316,24 @@ def apply_contrast(model: Any, source: Path, options: ReadOptions, other: Path |
         return lambda path: coordinates_of(model, rows.values, labels_of(rows)).write(path)
     if kind_of(model) == "ising":
         raise LatentiaError("A ContrastiveIsing has no answer for single rows; its couplings are in couplings.csv.")
+    (U, *V), labels = _read_rows(model, source, options, other)
+    if other is None:
+        say("note: without V the shared part is not removed from U; U is taken to have none.")
+    names = model.reading_.get("columns")
+    return lambda path: rows_of(model, U, V[0] if V else None, names, labels_of(labels)).write(path)
+
+
+def added_contrast(model: Any, source: Path, options: ReadOptions, other: Path | None = None) -> tuple[Any, ...]:
+    """Read rows of both tables to add to a model."""
+    if other is None:
+        raise LatentiaError(
+            f"{source}: rows of a {type(model).__name__} are in two files; give that of V after this one."
+        )
+    return tuple(_read_rows(model, source, options, other)[0])
+
+
+def _read_rows(model: Any, source: Path, options: ReadOptions, other: Path | None) -> tuple[list[np.ndarray], Labels]:
+    """Read rows of U, in the units of the model, and of V if given; rows that lack a value in either are left out of both."""
     reading = model.reading_ or {"columns": model.column_names, "columns_v": model.column_names_v}
     tables = [announce(read_known_columns(source, reading["columns"], model.n_features_in_, options))]
     if other is not None:
@@ -320,11 +342,5 @@ def apply_contrast(model: Any, source: Path, options: ReadOptions, other: Path |
         masks = match_rows(
             tables, [source, *([] if other is None else [other])], cache=options.cache, encoding=options.encoding
         )
-    if other is None:
-        say("note: without V the shared part is not removed from U; U is taken to have none.")
     U, *V = (dense(table)[mask] for table, mask in zip(tables, masks, strict=True))
-    labels = Labels(tables[0].rows, tables[0].names).select(masks[0])
-    names = model.reading_.get("columns")
-    return lambda path: rows_of(model, scale_rows(U, reading), V[0] if V else None, names, labels_of(labels)).write(
-        path
-    )
+    return [scale_rows(U, reading), *V], Labels(tables[0].rows, tables[0].names).select(masks[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from ._shared import ReadOptions, learn, name_source
 def update(
     model: Path,
     source: Path,
+    other: Path | None = None,
     forget: bool = False,
     out: Path | None = None,
     cache: Path | None = None,
@@ -43,6 +46,8 @@ def update(
         A folder of results whose model was learned with --keep-moments.
     source
         Rows, in a form that the command of the model reads.
+    other : V
+        For 'contrast' models: V, a second table of the same rows.
     forget
         Remove these rows instead of adding them.
     """
@@ -50,9 +55,15 @@ def update(
     read_rows = _find_family_function(fitted, "added")
     if read_rows is None:
         raise LatentiaError(f"add rows to a {type(fitted).__name__} in Python, with partial_fit.", source=model)
-    step = step_of("forget" if forget else "add", source) if out is None else ""
+    sources, options_of_family = (source,), dict[str, Any]()
+    if other is not None:
+        if "other" not in inspect.signature(read_rows).parameters:
+            raise LatentiaError(f"{other}: rows of a {type(fitted).__name__} are in one source; leave this one out.")
+        sources, options_of_family = (source, other), {"other": other}
+    step = step_of("forget" if forget else "add", *sources) if out is None else ""
     results = Results(out or model, source, (), force or out is None, progress=not quiet, step=step)
-    results.check()
+    for path_read in sources:
+        replace(results, source=path_read).check()
     column_options = parse_column_options(role, missing_codes, empty, positive, id).like(fitted.reading_)
     sheet = sheet or (fitted.reading_.get("sheet") if is_excel(source) else None)
     with name_source(source.name), reading_as(column_options, sheet):
@@ -62,6 +73,7 @@ def update(
             ReadOptions.from_options(
                 quiet, cache, no_cache, encoding=encoding, column_options=column_options, sheet=sheet
             ),
+            **options_of_family,
         )
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
 

@@ -572,6 +572,7 @@ class ContrastOptions(Run):
     columns_v: str | None = None
     ignore: str | None = None
     scale: Annotated[bool | None, Option("--scale/--no-scale")] = None
+    keep_moments: bool
     missing: str | None = None
 
 
@@ -624,12 +625,15 @@ class UpdateOptions(WorkOptions):
         A folder of results whose model was learned with --keep-moments.
     source
         Rows, in a form that the command of the model reads.
+    other
+        For 'contrast' models: V, a second table of the same rows.
     forget
         Remove these rows instead of adding them.
     """
 
     model: Path
     source: Path
+    other: Annotated[Path | None, Argument(metavar="V")] = None
     forget: bool = False
     out: Annotated[Path | None, Option("--out", "-o")] = None
 

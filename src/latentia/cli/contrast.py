@@ -34,6 +34,7 @@ _MAX_WIDTHS = {"logistic": _PAIRWISE_WIDTH, "mixture": 160}  # models that need 
 _MANY_ROWS = 5000  # comparing all pairs of more rows takes long
 _OF_TWO_VIEWS = (
     "fit", "target", "shared", "linear_map", "edges", "penalty", "alpha", "method", "order", "columns_v",
+    "keep_moments",
 )  # fmt: skip
 
 
@@ -47,6 +48,8 @@ def contrast(run: ContrastOptions) -> dict[str, Any]:
             "Expected a second table: V, with the same rows, or --background FILE, with other rows and the same columns."
         )
     _check_options(run)
+    if run.keep_moments and run.fit in _KINDS_WITH_TARGET:
+        raise LatentiaError(f"--keep-moments: add rows to a {run.fit} in Python, with partial_fit, or leave it out.")
     noun = f"{NOUNS[run.fit]}s"
     sizes = parse_sizes((run.k or "2") if run.fit in _KINDS_WITH_SIZE else None, noun)
     target_file = Path(run.target) if run.target is not None and Path(run.target).is_file() else None
@@ -110,7 +113,7 @@ def _check_background_options(run: ContrastOptions) -> None:
         raise LatentiaError(f"{run.other}: expected one table of rows with --background; leave this one out.")
     for name in _OF_TWO_VIEWS:
         value = getattr(run, name)
-        if value not in (None, "pca", "auto"):
+        if value not in (None, "pca", "auto") and value is not False:
             option = f"--{name.replace('_', '-')}"
             raise LatentiaError(
                 f"{option} {value}: expected a table V of the same rows; leave it out with --background."
@@ -239,6 +242,24 @@ def apply_contrast(model: Any, source: Path, options: ReadOptions, other: Path |
         return lambda path: coordinates_of(model, rows.values, labels_of(rows)).write(path)
     if kind_of(model) == "ising":
         raise LatentiaError("A ContrastiveIsing has no answer for single rows; its couplings are in couplings.csv.")
+    (U, *V), labels = _read_rows(model, source, options, other)
+    if other is None:
+        say("note: without V the shared part is not removed from U; U is taken to have none.")
+    names = model.reading_.get("columns")
+    return lambda path: rows_of(model, U, V[0] if V else None, names, labels_of(labels)).write(path)
+
+
+def added_contrast(model: Any, source: Path, options: ReadOptions, other: Path | None = None) -> tuple[Any, ...]:
+    """Read rows of both tables to add to a model."""
+    if other is None:
+        raise LatentiaError(
+            f"{source}: rows of a {type(model).__name__} are in two files; give that of V after this one."
+        )
+    return tuple(_read_rows(model, source, options, other)[0])
+
+
+def _read_rows(model: Any, source: Path, options: ReadOptions, other: Path | None) -> tuple[list[np.ndarray], Labels]:
+    """Read rows of U, in the units of the model, and of V if given; rows that lack a value in either are left out of both."""
     reading = model.reading_ or {"columns": model.column_names, "columns_v": model.column_names_v}
     tables = [announce(read_known_columns(source, reading["columns"], model.n_features_in_, options))]
     if other is not None:
@@ -247,11 +268,5 @@ def apply_contrast(model: Any, source: Path, options: ReadOptions, other: Path |
         masks = match_rows(
             tables, [source, *([] if other is None else [other])], cache=options.cache, encoding=options.encoding
         )
-    if other is None:
-        say("note: without V the shared part is not removed from U; U is taken to have none.")
     U, *V = (dense(table)[mask] for table, mask in zip(tables, masks, strict=True))
-    labels = Labels(tables[0].rows, tables[0].names).select(masks[0])
-    names = model.reading_.get("columns")
-    return lambda path: rows_of(model, scale_rows(U, reading), V[0] if V else None, names, labels_of(labels)).write(
-        path
-    )
+    return [scale_rows(U, reading), *V], Labels(tables[0].rows, tables[0].names).select(masks[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,14 +24,22 @@ def update(options: UpdateOptions) -> dict[str, Any]:
     if read_rows is None:
         raise LatentiaError(f"add rows to a {type(fitted).__name__} in Python, with partial_fit.", source=options.model)
     source, is_same = options.source, options.out is None
-    step = step_of("forget" if options.forget else "add", source) if is_same else ""
+    sources, further_sources = (source,), dict[str, Any]()
+    if options.other is not None:
+        if "other" not in inspect.signature(read_rows).parameters:
+            raise LatentiaError(
+                f"{options.other}: rows of a {type(fitted).__name__} are in one source; leave this one out."
+            )
+        sources, further_sources = (source, options.other), {"other": options.other}
+    step = step_of("forget" if options.forget else "add", *sources) if is_same else ""
     results = Results(
         options.out or options.model, source, (), options.force or is_same, progress=not options.quiet, step=step
     )
-    results.check()
+    for path_read in sources:
+        replace(results, source=path_read).check()
     read_options = options.reading_like(fitted, source)
     with name_source(source.name), reading_as(read_options.column_options, read_options.sheet):
-        rows = read_rows(fitted, source, read_options)
+        rows = read_rows(fitted, source, read_options, **further_sources)
     fitted.set_params(n_jobs=options.jobs, verbose=not options.quiet)
 
     def change_model(_: Any) -> Any:

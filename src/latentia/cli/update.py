@@ -24,13 +24,12 @@ def update(options: UpdateOptions) -> dict[str, Any]:
     if read_rows is None:
         raise LatentiaError(f"add rows to a {type(fitted).__name__} in Python, with partial_fit.", source=options.model)
     source, is_same = options.source, options.out is None
-    sources, further_sources = (source,), dict[str, Any]()
-    if options.other is not None:
-        if "other" not in inspect.signature(read_rows).parameters:
-            raise LatentiaError(
-                f"{options.other}: rows of a {type(fitted).__name__} are in one source; leave this one out."
-            )
-        sources, further_sources = (source, options.other), {"other": options.other}
+    further_sources = {} if options.other is None else {"other": options.other}
+    if further_sources and "other" not in inspect.signature(read_rows).parameters:
+        raise LatentiaError(
+            f"{options.other}: rows of a {type(fitted).__name__} are in one source; leave this one out."
+        )
+    sources = (source, *further_sources.values())
     step = step_of("forget" if options.forget else "add", *sources) if is_same else ""
     results = Results(
         options.out or options.model, source, (), options.force or is_same, progress=not options.quiet, step=step

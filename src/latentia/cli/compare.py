@@ -24,7 +24,12 @@ def compare(options: CompareOptions) -> dict[str, Any]:
     paths = [find_model(path) for path in (options.earlier, options.later)]
     out, earlier, later = options.out, options.earlier, options.later
     results = Results(
-        out, paths[0], ("matches.csv", "report.html", RESULT_FILE), options.force, not options.quiet, model=paths[1]
+        out,
+        paths[0],
+        ("matches.csv", "report.html", RESULT_FILE),
+        options.force,
+        progress=not options.quiet,
+        model=paths[1],
     )
     results.check()
     a, b = map(persistence.load, paths)

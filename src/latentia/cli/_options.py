@@ -13,6 +13,7 @@ _OPTIONS = {
     "n_components": "-k",
     "n_features": None,
     "n_jobs": "--jobs",
+    "n_splits": "--splits",
     "n_labels": None,
     "random_state": "--seed",
     "size": "--patch",

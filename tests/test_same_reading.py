@@ -442,7 +442,7 @@ def test_probabilities_of_what_is_no_score():
 
 
 def test_stability_of_blocks_with_a_dependent_column():
-    world, model = world_of("SphericalGaussianMixture")
+    world, _ = world_of("SphericalGaussianMixture")
     table = np.column_stack([world.table, world.table[:, 0]])
     plain = SphericalGaussianMixture(3).fit(table).evidence_.stability(table)
     found = SphericalGaussianMixture(3).fit(table).evidence_.stability(Blocks.from_array(table, block_rows=37))

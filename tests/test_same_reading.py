@@ -436,8 +436,17 @@ def test_labels_of_scores_are_read_as_tables_are():
 
 def test_probabilities_of_what_is_no_score():
     _, model = world_of("MomentMultiLabelClassifier")
-    with pytest.raises(LatentiaError, match="scores: expected raw scores"):
-        model.probability_of("x")
+    for scores in ("x", None, [0.5, np.nan]):
+        with pytest.raises(LatentiaError, match="scores: expected raw scores"):
+            model.probability_of(scores)
+
+
+def test_stability_of_blocks_with_a_dependent_column():
+    world, _ = world_of("SphericalGaussianMixture")
+    table = np.column_stack([world.table, world.table[:, 0]])
+    plain = SphericalGaussianMixture(3).fit(table).evidence_.stability(table)
+    found = SphericalGaussianMixture(3).fit(table).evidence_.stability(Blocks.from_array(table, block_rows=37))
+    np.testing.assert_allclose(found, plain, rtol=1e-9)
 
 
 def test_the_message_of_an_error_follows_from_its_data():

@@ -1,4 +1,4 @@
-"""The benchmarks start: all of them can be imported, and every name that they import from the library or each other is there."""
+"""All benchmarks can be imported, and every name that they import from the library or from each other exists."""
 
 import subprocess
 import sys

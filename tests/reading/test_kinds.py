@@ -562,7 +562,9 @@ def test_long_columns_have_the_roles_of_short_ones(tmp_path, n):
         "share": ["12,5 %", "7,5 %"], "size": ["0.5", "1.25", "2"], "day": ["2020-02-01", "2021-03-04"],
     }  # fmt: skip
     long, short = (
-        read(table(tmp_path, *((name, [cells[i % len(cells)] for i in range(rows)]) for name, cells in columns.items())))
+        read(
+            table(tmp_path, *((name, [cells[i % len(cells)] for i in range(rows)]) for name, cells in columns.items()))
+        )
         for rows in (n, 60)
     )
     for name in columns:

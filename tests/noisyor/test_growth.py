@@ -72,8 +72,8 @@ def test_unknown_findings_are_summed_out():
 
 def test_a_proposed_cause_is_that_of_the_largest_correlations_of_common_and_rare_findings():
     rng = np.random.default_rng(2)
-    first, second = rng.random((2, 6000, 1)) < 0.2
-    common, rare = rng.random((2, 6000, 5))
-    X = np.column_stack([common < 0.75 + 0.2 * first, rare < 0.02 + 0.04 * second]).astype(float)
+    first, second = rng.random((2, 20_000, 1)) < 0.2
+    common, rare = rng.random((2, 20_000, 5))
+    X = np.column_stack([common < 0.7 + 0.25 * first, rare < 0.06 + 0.14 * second]).astype(float)
     strengths, _ = _propose_cause(_Rows.from_table(X, {}), np.tile(X.mean(axis=0), (len(X), 1)), 0.2)
     assert strengths[:5].min() > strengths[5:].max()

@@ -125,6 +125,21 @@ def test_properties_of_several_layers():
     assert len(str(properties).splitlines()) == len(properties.checks)
 
 
+@pytest.mark.parametrize("negative", [False, True])
+def test_degrees_of_positive_edges_are_measured_where_there_are_negative_ones(negative):
+    network = planted.sparse_network(1, (300, 100), 10, 0.05, negative=negative, random_state=6)
+    checks = {
+        check.name: check.measured for check in planted.network_properties(network.layers, 0.05, n_samples=5).checks
+    }
+    edges = network.layers[0].toarray()
+    for i, noun in enumerate(("parents", "children")):
+        name = f"{i + 1} positive {noun}, from their mean"
+        assert (name in checks) == negative
+        if negative:
+            counts, mean = (edges > 0).sum(axis=i), np.abs(edges).sum() / edges.shape[1 - i]
+            assert checks[name] == pytest.approx(np.abs(2 * counts / mean - 1).max())
+
+
 def test_properties_refuse_what_is_no_network():
     edges = planted.sparse_network(1, (30, 20), 3, 0.1).layers[0]
     with pytest.raises(LatentiaError, match="as many columns"):

@@ -7,6 +7,7 @@ from latentia import LatentiaError
 from latentia.evidence import (
     Check,
     Evidence,
+    PartErrors,
     above,
     at_least,
     at_most,
@@ -229,3 +230,15 @@ def test_what_was_not_measured_is_open_and_not_bad():
     worse = Evidence([line("expected error", None, "verdict"), line("trivial", 2.5, "veto")])
     assert worse.measured
     assert worse.verdict.startswith("NOT SUPPORTED")
+
+
+def test_errors_are_widened_by_what_all_parts_share():
+    parts = PartErrors(np.array([0.3, 0.05]), 2)
+    once = parts.widen(np.array([0.4, 0.12]))
+    np.testing.assert_allclose(once.errors, [0.5, 0.13])
+    assert once.shared == pytest.approx((0.16 + 0.0144) / 2)
+    assert once.widen(np.array([0.4, 0.12])).shared == pytest.approx(0.16 + 0.0144)
+    np.testing.assert_allclose(parts.widen(np.array([0.4, 0.12]), 0.2).errors, [0.2, 0.13])
+    np.testing.assert_allclose(once.raise_to(np.array([0.1, 0.2])).errors, [0.5, 0.2])
+    missing = PartErrors.missing()
+    assert missing.widen(np.ones(2)) is missing.raise_to(np.ones(2)) is missing

@@ -135,3 +135,8 @@ def test_errors_say_what_is_wrong(counts, model):
     ):
         with pytest.raises(LatentiaError, match=message):
             call()
+
+
+def test_counts_without_pairs_have_no_space():
+    with pytest.raises(LatentiaError, match="no pairs"):
+        compute_singular_space(sparse.csr_array((5, 4)), 2)

@@ -15,7 +15,7 @@ from latentia.clusters import label_starts, shares_of_labels
 from latentia.exceptions import DroppedDataWarning
 from latentia.likelihood.gaussian import full_gaussian_log_density
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.mixtures._moves import propose_moves
+from latentia.mixtures._moves import _Clusters, propose_moves
 
 SHAPES = ("spherical", "diag", "full", "tied")
 
@@ -57,6 +57,16 @@ def test_more_components_than_columns(squares):
     assert adjusted_rand_score(labels, model.predict(X)) > 0.95
     assert np.linalg.norm(model.means_[:, None] - means, axis=2).min(axis=1).max() < 0.5
     assert model.evidence_.expected_error < 0.5
+
+
+@pytest.mark.parametrize("shape", ["spherical", "diag"])
+def test_the_likelihood_of_a_cluster_is_that_of_a_gaussian(shape):
+    rows = np.random.default_rng(4).standard_normal((50, 3)) * [1, 2, 5] + 7
+    clusters = _Clusters.from_shares(rows, np.ones((1, 50)), shape)
+    score = GaussianMixture(1, covariance_type=shape, reg_covar=0.0).fit(rows).score(rows)
+    expected = 50 * (score + 1.5 * (np.log(2 * np.pi) + 1) + np.log(50))
+    assert clusters.cluster_likelihood(50.0, clusters.scatters[0]) == pytest.approx(expected)
+    assert clusters.cluster_likelihood(0.0, clusters.scatters[0]) == 0.0
 
 
 def test_nothing_hangs_on_the_seed(squares):

@@ -488,3 +488,16 @@ def test_directions_where_coefficients_of_all_words_are_too_many(corpus, monkeyp
     assert model.evidence_["head"].measured == "logistic regression on supervised directions"
     known = np.nanmean(document_auc(fresh.Y, corpus.truth.label_probabilities[fresh.topics]))
     assert model.score(fresh.X, fresh.Y) > known - 0.02
+
+
+def test_rows_that_were_collected_apart_come_together_in_their_order():
+    tables = [sparse.csr_array(np.arange(start, start + 12.0).reshape(6, 2)) for start in (1, 20, 40)]
+    blocks, collector = Blocks.from_array(*tables, block_rows=2), choice._RowCollector()
+    first, second = (
+        [row for i in numbers for row in collector.add_tasks(collector.zero(), blocks[i], None)]
+        for numbers in ((0, 1), (2,))
+    )
+    merged = collector.merge(first, second)
+    for part, expected in enumerate((tables[2], tables[1])):
+        collected = sparse.vstack([pair[part] for pair in merged]).toarray()
+        np.testing.assert_array_equal(collected, expected.toarray())

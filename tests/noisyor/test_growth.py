@@ -7,7 +7,7 @@ from latentia.datasets import planted
 from latentia.likelihood import normalised, over
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._em import Configurations, NoisyOrUpdate, refine_network
-from latentia.noisyor._growth import choose_start
+from latentia.noisyor._growth import _propose_cause, _Rows, choose_start
 from latentia.noisyor.inference import Network
 from latentia.passes import Blocks
 
@@ -68,3 +68,12 @@ def test_unknown_findings_are_summed_out():
     model = NoisyOr(3, n_splits=0).fit(X)
     assert np.isfinite(model.weights_).all()
     assert model.score(X) > NoisyOr(1, n_splits=0).fit(X).score(X)
+
+
+def test_a_proposed_cause_is_that_of_the_largest_correlations_of_common_and_rare_findings():
+    rng = np.random.default_rng(2)
+    first, second = rng.random((2, 20_000, 1)) < 0.2
+    common, rare = rng.random((2, 20_000, 5))
+    X = np.column_stack([common < 0.7 + 0.25 * first, rare < 0.06 + 0.14 * second]).astype(float)
+    strengths, _ = _propose_cause(_Rows.from_table(X, {}), np.tile(X.mean(axis=0), (len(X), 1)), 0.2)
+    assert strengths[:5].min() > strengths[5:].max()

@@ -1,6 +1,7 @@
 """Noisy-or networks: exact on population moments, near the truth on samples, clear about what it cannot do."""
 
 import warnings
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -634,6 +635,23 @@ def test_rare_items_are_left_out_of_baskets(baskets):
         NoisyOr(4).fit([["a"], ["b"]] * 3)
 
 
+def test_names_of_causes_that_are_refused(model):
+    model = copy(model).name_causes({1: "breakfast"})
+    m = len(model.cause_names_)
+    for wrong, message in (
+        ({m: "x"}, f"cause {m}; expected numbers from 0 to {m - 1}"),
+        ({-1: "x"}, "cause -1; expected numbers"),
+        ({0: " "}, "name of cause 0 is ' '"),
+        ({0: 5}, "name of cause 0 is 5"),
+        (["a"] * (m - 1), f"{m - 1} names; expected {m}"),
+        ({0: "a", 2: "a"}, "Two causes are called 'a'"),
+        ({0: model.cause_names_[2]}, "Two causes are called"),
+    ):
+        with pytest.raises(LatentiaError, match=message):
+            model.name_causes(wrong)
+    assert model.cause_names_[1] == "breakfast"
+
+
 def test_causes_have_names(baskets, tmp_path):
     lists, data = baskets
     assert NoisyOr(4, refine=0).fit(data.X).cause_names_ == ["cause 0", "cause 1", "cause 2", "cause 3"]
@@ -647,15 +665,6 @@ def test_causes_have_names(baskets, tmp_path):
     assert {edge.cause for edge in model.graph()} == set(model.cause_names_)
     save(model, tmp_path / "m.npz")
     assert load(tmp_path / "m.npz").cause_names_ == model.cause_names_
-    for wrong, message in (
-        ({9: "x"}, "cause 9; expected numbers from 0 to 3"),
-        ({0: " "}, "name of cause 0 is ' '"),
-        (["a"], "1 names; expected 4"),
-        ({0: "a", 2: "a"}, "Two causes are called 'a'"),
-        ({0: model.cause_names_[2]}, "Two causes are called"),
-    ):
-        with pytest.raises(LatentiaError, match=message):
-            model.name_causes(wrong)
     assert model.cause_names_[1] == "breakfast"
     assert model.name_causes(list("abcd")).cause_names_ == list("abcd")
 

@@ -553,3 +553,20 @@ def test_frames_are_read_as_files_are(tmp_path):
     np.testing.assert_array_equal(found.values(), again.values())
     assert len(found.lines()) <= 8
     assert "<table>" in found._repr_html_()
+
+
+@pytest.mark.parametrize("n", [4999, 5000, 5001, 12_345])
+def test_long_columns_have_the_roles_of_short_ones(tmp_path, n):
+    columns = {
+        "town": ["Bern", "Ulm", "Graz"], "note": [f"{word} was seen by us here" for word in ("fox", "owl")],
+        "share": ["12,5 %", "7,5 %"], "size": ["0.5", "1.25", "2"], "day": ["2020-02-01", "2021-03-04"],
+    }  # fmt: skip
+    long, short = (
+        read(
+            table(tmp_path, *((name, [cells[i % len(cells)] for i in range(rows)]) for name, cells in columns.items()))
+        )
+        for rows in (n, 60)
+    )
+    for name in columns:
+        assert long.column(name).role == short.column(name).role
+        assert long.column(name).n_missing == 0

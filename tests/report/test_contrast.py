@@ -17,6 +17,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.report import parts as parts
 from latentia.report import write_contrast_report
+from latentia.report.contrast import summarize_contrast
 from latentia.report.contrast_peers import PEERS, contrast_peers, differences, variances
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
@@ -166,6 +167,22 @@ def test_peers_keep_the_shape_and_the_order_of_the_answer(reports):
     model, data, _ = reports["ising"]
     for found in contrast_peers(model, data.U, data.V).values():
         assert found.shape == model.couplings_.shape
+
+
+def test_errors_have_the_unit_of_the_answer(reports):
+    units = {"regression": "relative", "logistic": "relative", "mixture": "standard deviations"}
+    for kind, (model, data, _) in reports.items():
+        arguments = (data.U, data.V, *([data.y] if kind in ("regression", "logistic") else []))
+        scaling = (np.zeros(data.U.shape[1]), np.ones(data.U.shape[1])) if kind in ("mixture", "pca") else None
+        (error,) = (
+            column
+            for column in summarize_contrast(model, *arguments, scaling=scaling).tables["components"].columns
+            if column.name == "expected error"
+        )
+        assert error.unit == units.get(kind, "")
+    model, data, _ = reports["mixture"]
+    columns = summarize_contrast(model, data.U, data.V).tables["components"].columns
+    assert "" in [column.unit for column in columns if column.name == "expected error"]
 
 
 def test_canonical_directions_are_left_out():

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from latentia import LatentiaError
-from latentia.tensor import decompose
+from latentia.tensor import als, decompose
 from latentia.tensor.cp import _random_starts
 from latentia.tensor.operators import SymmetricFour, SymmetricThree, tensor_norm
 from latentia.tensor.polar import ascent
@@ -204,3 +204,10 @@ def test_starts_are_drawn_one_by_one():
     tensor, *_ = planted(3)
     starts = _random_starts(tensor, 3, 10**15, np.random.default_rng(0))
     assert [factor.shape for factor in next(starts)] == [(3, 3)] * 3
+
+
+def test_alternating_least_squares_stop_at_the_given_number_of_iterations():
+    rng = np.random.default_rng(0)
+    tensor, starts = rng.standard_normal((4, 5, 6)), [rng.standard_normal((2, d)) for d in (4, 5, 6)]
+    assert als(tensor, 2, rng, max_iter=7, tol=-np.inf, starts=starts)[1:] == (7, False)
+    assert als(tensor, 2, rng, max_iter=7, tol=np.inf, starts=starts)[1:] == (1, True)

@@ -273,7 +273,9 @@ def of_checks(fits: list[Fit]) -> list[Fit]:
             if role == "note" or name == "expected error":
                 continue
             key = (fit["family"], name)
-            line = lines.setdefault(key, {"family": fit["family"], "check": name, "role": role} | dict.fromkeys(_COUNTS, 0))
+            line = lines.setdefault(
+                key, {"family": fit["family"], "check": name, "role": role} | dict.fromkeys(_COUNTS, 0)
+            )
             bad = fit["kind"] == "empty" or dangerous(fit)
             line["measured"] += holds is not None
             line["fails, dangerous"] += bad and holds is False

@@ -424,7 +424,7 @@ def _layer_checks(m: NetworkMeasurements, number: int, description: LayerDescrip
         Check(
             f"goodness of fit{last}", "|R| / |C|", description.residual_dependence, at_most(_MAX_RESIDUAL_DEPENDENCE),
             "Dependence of pairs of columns beyond their common units and chance, as a share of the dependence in the data.",
-            "not in the thesis", "caution",
+            "not in the thesis", "note",
             "Columns depend on each other in ways that units do not explain: take units as clusters of columns at most.",
         ),
         Check(
@@ -470,7 +470,7 @@ def _rank_checks(m: NetworkMeasurements) -> list[Check]:
         lines.append(
             Check(
                 "layers found", "l", float(len(m.layers)), at_least(m.n_asked, "asked for"),
-                "Layers in which units were found.", "Algorithm 6.1", "caution",
+                "Layers in which units were found.", "Algorithm 6.1", "note",
                 f"The data shows no units in layer {len(m.layers) + 1}: ask for {len(m.layers)} layers, or give more rows.",
             )
         )  # fmt: skip

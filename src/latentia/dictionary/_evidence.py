@@ -32,7 +32,6 @@ MAX_JOINT_SHARE = 0.5  # atoms that share more of their uses, beyond chance, are
 _MAX_JOINT_ATOMS = 0.05  # largest share of such atoms
 _SMALL_COEFFICIENT = 0.1  # coefficients below this share of an atom's typical size are not uses
 _DEVIATIONS = 2.0
-_MAX_OFFSET = 0.05  # largest share of the rows' energy in their mean
 _NEGLIGIBLE_SHARE = 1e-4  # residuals below this share of the rows' energy are always acceptable
 _ZERO_SHARE = 1e-10  # share of the energy that counts as nothing
 
@@ -112,25 +111,24 @@ def dictionary_checks(
     checks += [
         Check(
             "atoms in use", "", float(n_used), at_least(np.ceil(0.9 * m), f"of {m}"),
-            "Atoms with at least a fifth of the mean number of rows that use an atom.", "the model", "caution",
+            "Atoms with at least a fifth of the mean number of rows that use an atom.", "the model", "note",
             f"There are more atoms than the data supports: ask for {n_used}.", n_used,
         ),
         Check(
             "rows that want another atom", "", measure_undercoding(measured.codes, k, m, n)
             if measured.codes.residuals.shape[1] > k + 1 else None, at_most(MAX_UNDERCODED_SHARE),
-            "Rows of which another atom would explain half as much again as it would explain of noise.", "the model", "caution",
+            "Rows of which another atom would explain half as much again as it would explain of noise.", "the model", "note",
             "Rows use more atoms than the sparsity allows, or there are more atoms than requested.",
         ),
         Check(
             "atoms that come together", "", float((joint_shares > MAX_JOINT_SHARE).mean()), at_most(_MAX_JOINT_ATOMS),
             "Share of the atoms that hardly occur without a certain other one. Rows identify the span of such atoms, but not "
-            "their directions.", "not in the paper", "caution",
+            "their directions.", "not in the paper", "note",
             "Read atoms that always occur together as one group: their directions within its span are not identified.",
         ),
         Check(
-            "mean of the rows", "|E[y]|^2 / E|y|^2", offset, at_most(_MAX_OFFSET),
-            "Coefficients should have mean zero.", "Definition 5.2", "caution",
-            "Subtract the mean of each row or column first.",
+            "mean of the rows", "|E[y]|^2 / E|y|^2", offset, at_most(0.05),
+            "Coefficients should have mean zero.", "Definition 5.2", "note", "Subtract the mean of each row or column first.",
         ),
         Check(
             "coherence", "mu = max |d_i . d_j| n^1/2", largest * np.sqrt(n), None,

@@ -299,8 +299,8 @@ def checks(m: Measurements) -> list[Check]:
     checks_so_far.append(
         Check(
             "triangles", "t / t'", m.triangles, None,
-            "Edges between two neighbours of a node, over the number that the communities predict: 1 for communities alone. Above "
-            "1.5 neighbours know each other for other reasons, such as positions on a map, or events at which they met.",
+            "Edges between two neighbours of a node, over the number that the communities predict: 1 for communities alone. "
+            "Above 1.5 neighbours know each other for other reasons, such as positions on a map, or events at which they met.",
             "not in the thesis",
         )
     )  # fmt: skip

@@ -610,7 +610,7 @@ def _checks(plan: Plan, parts: Parts, errors: PartErrors, misfit: Misfit, moment
                 "weakest direction", "sigma_min(M_j), in standard deviations", plan.weakest[j], above(FIRM_DEVIATIONS),
                 f"Component {j}, of views {subsets[j]}: how far its cumulants are above their noise in the weakest direction. "
                 "Below the limit its maps are unknown in this direction.",
-                "Lemma B.4", "caution",
+                "Lemma B.4", "note",
                 f"Component {j} has a direction with small cumulants: reduce the views to fewer columns, use more rows, or "
                 f"leave {subsets[j]} out of subsets if it is weak.",
             )

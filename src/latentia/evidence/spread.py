@@ -54,12 +54,12 @@ class Spread:
 
     @staticmethod
     def checks(bias: float | None, limit: float, noun: str = "topic", rows: str = "documents") -> list[Check]:
-        """Build one caution."""
+        """Build one note."""
         return [
             Check(
                 f"{rows} of a {noun} alike", "|p_d - mu_k|", bias, at_most(limit),
                 f"How much word probabilities differ between {rows} of one {noun}, beyond chance: words should be "
-                f"independent given the {noun}. Expected errors include it.", "not in the paper", "caution",
+                f"independent given the {noun}. Expected errors include it.", "not in the paper", "note",
                 f"The {rows} of one {noun} differ too much: ask for more {noun}s, or use a model of {rows} that mix {noun}s.",
             )
         ]  # fmt: skip

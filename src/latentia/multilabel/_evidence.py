@@ -341,20 +341,21 @@ def _head(chosen: Chosen) -> list[Check]:
 
 def _ranking(held_out: Assessment | None) -> list[Check]:
     """List the lines on rankings of labels against their frequencies and against naive Bayes."""
-    name, symbol = "better than label frequencies", "mean of precision@1, 3, 5 and AUC"
-    if held_out is None:
-        meaning, remedy = "There are too few rows to hold some of them out.", "Measure predictions on other rows."
-        return [Check(name, symbol, None, above(0), meaning, "not in the paper", "verdict", remedy)]
-    over_frequencies, over_bayes = held_out.over_frequencies, held_out.over_bayes
-    reached = f"M{symbol[1:]} on {held_out.n_rows:,} rows {held_out.description}: {over_frequencies.value:.3f}"
+    symbol, reached, gain = "mean of precision@1, 3, 5 and AUC", "", None
+    meaning, remedy = "There are too few rows to hold some of them out.", "Measure predictions on other rows."
+    if held_out is not None:
+        over = held_out.over_frequencies
+        gain = over.mean - _HEAD_DEVIATIONS * over.error
+        reached = f"M{symbol[1:]} on {held_out.n_rows:,} rows {held_out.description}: {over.value:.3f}"
+        meaning = f"{reached}, and {over.simple:.3f} for labels in the order of their frequencies. The value is the gain less "
+        meaning += "three standard errors."
+        remedy = "The words predict no better than label frequencies: do not use the predictions."
     lines = [
         Check(
-            name, symbol, over_frequencies.mean - _HEAD_DEVIATIONS * over_frequencies.error, above(0),
-            f"{reached}, and {over_frequencies.simple:.3f} for labels in the order of their frequencies. The value is the gain "
-            "less three standard errors.",
-            "not in the paper", "verdict", "The words predict no better than label frequencies: do not use the predictions.",
+            "better than label frequencies", symbol, gain, above(0), meaning, "not in the paper", "verdict", remedy,
         )
     ]  # fmt: skip
+    over_bayes = None if held_out is None else held_out.over_bayes
     if over_bayes is None:
         return lines
     return [

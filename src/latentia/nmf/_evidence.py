@@ -266,7 +266,7 @@ def evidence_checks(
             "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio,
             at_most(max(_MAX_OUTSIDE, hull.noise_limit), "1 for noise"),
             "Squared distance of the rows from the hull of the components, within their span, relative to noise. A large value "
-            "means that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
+            "means that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "note",
             "No rows seem to be a single component: look at the rows with the largest residual, or use ApproximateNMF.",
         ),
         pure_row_test.check(),

@@ -232,11 +232,11 @@ def measure_sharing(weights: np.ndarray, vertices: np.ndarray, mixing: Mixing, n
 
 
 def single_row_check(sharing: np.ndarray) -> Check:
-    """Return the check, which asks for care where a component is in a single row."""
+    """Return the note on components in a single row."""
     return Check(
         "components in other rows", "least, over noise", float(sharing.min()), above(1),
         "Squared weights on a component in all rows but the purest one, relative to those by noise alone. Where they are no "
-        "larger, the expected error is the distance to the next component.", "not in the papers", "caution",
+        "larger, the expected error is the distance to the next component.", "not in the papers", "note",
         "Some components are in a single row: leave this row out if it is an outlier, or ask for fewer components.",
     )  # fmt: skip
 

@@ -345,7 +345,7 @@ class ApproximateNMF(FactorModel):
             Check(
                 "certificate", "|M - A W| / lower bound", self.certificate_, at_most(_GOOD_CERTIFICATE),
                 "No factorization with as many components has an error below the lower bound: at 1 none is better.",
-                "Theorem 2.49", "caution", "A better factorization may exist: raise n_init.",
+                "Theorem 2.49", "note", "A better factorization may exist: raise n_init.",
             ),
             Check(
                 "features and rows of one alone", "least of a pair",

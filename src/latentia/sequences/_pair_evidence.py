@@ -52,7 +52,7 @@ class PairFit(NamedTuple):
         return np.full(2, _ERROR_PER_SHARE * self.share * separation)
 
     def checks(self) -> list[Check]:
-        """Build two checks that ask for care if they fail."""
+        """Build a check that asks for care if it fails, and a note."""
         return [
             Check(
                 "goodness of fit", "(|S|^2 - l^2) / sd", self.deviations, at_most(_MAX_NORM_DEVIATIONS, "standard deviations"),
@@ -63,7 +63,7 @@ class PairFit(NamedTuple):
                 "symbols that return", "sum of c_xx, 1 to 3 apart", abs(self.repeats),
                 at_most(_MAX_REPEAT_DEVIATIONS, "standard deviations"),
                 "How often a symbol returns within three steps, compared with what the states make likely.",
-                "not in the paper", "caution", _REMEDY,
+                "not in the paper", "note", _REMEDY,
             ),
         ]  # fmt: skip
 
@@ -188,7 +188,7 @@ def build_chain_checks(m: ChainMeasurements, n_steps: int) -> list[Check]:
         *([] if m.fit is None else m.fit.checks()),
         Check(
             "leading eigenvalue", "|lambda_1(S)|", abs(m.spectrum), above(m.edge, "e"),
-            "Of the scaled counts of neighbours, compared with the edge of the noise.", "appendix C", "verdict",
+            "Of the scaled counts of neighbours, compared with the edge of the noise.", "appendix C",
         ),
         Check(
             "agreement of neighbours", "c_1 / sd", abs(m.deviations), above(MIN_DEVIATIONS), "Lagged score on held-out steps, "
@@ -199,7 +199,7 @@ def build_chain_checks(m: ChainMeasurements, n_steps: int) -> list[Check]:
             "best possible test", "1/2 + (E[Y^2] - 1)^(1/2) / 4", m.best_test, above(_MIN_TEST_CHANCE, "1/2 for a coin"),
             "Largest chance with which any method can distinguish two states from independent draws of as many steps and "
             "symbols. The states share no symbol and switch as the fitted ones do, or else every fourth step. 1: no bound.",
-            "Lemma B.6", "veto",
+            "Lemma B.6", "note",
             "In so few steps no method detects two states that switch as often: give about five steps per symbol.",
         ),
         *([] if m.share_difference is None else [_build_symmetry_check(m.share_difference)]),

@@ -15,7 +15,14 @@ from pathlib import Path
 
 COUNTED = ("caution", "veto", "verdict")
 FACES = ("cli", "app", "report", "plots")  # show evidence, and grade nothing
-SHOWN = ("_html.py", "evidence.py", "rows.py", "sentences.py", "sizes.py", "bounds.py")  # of latentia.evidence: the same
+SHOWN = (
+    "_html.py",
+    "evidence.py",
+    "rows.py",
+    "sentences.py",
+    "sizes.py",
+    "bounds.py",
+)  # of latentia.evidence: the same
 BOUNDS = ("at_most", "at_least", "above", "between", "within", "equal_to")
 MAX_NUMBER, MIN_NUMBER = 1000, 1e-6
 

@@ -1,14 +1,15 @@
 """How many checks count, and how many numbers decide a grade or a check: `python benchmarks/limits_of_evidence.py [SOURCE]`.
 
-A check counts if its role is not "note". A number decides if it stands in the bound of a check that counts, or if it is a named
-constant of a module that makes such checks, or measures for them, and is used for more than notes. Whole numbers without a point
-and numbers from a thousand on are sizes of samples, steps or lists, and numbers up to one millionth are rounding: neither decides,
-unless it stands in a bound. With ``--each`` every number is printed.
+A check counts if its role is not "note". A number decides if it stands in the bound of a check that counts, or if a module that
+makes such checks, widens expected errors or grades names it, and uses it for more than notes, in functions that measure
+evidence: those whose names say so, and those that these call, but for functions that make notes alone. Whole numbers without a point and numbers from a thousand on are
+sizes of samples, steps or lists, and numbers up to one millionth are rounding. With ``--each`` every number is printed.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,9 @@ SHOWN = (
     "sizes.py",
     "bounds.py",
 )  # of latentia.evidence: the same
-BOUNDS = ("at_most", "at_least", "above", "between", "within", "equal_to")
+MEASURES = re.compile(
+    "check|error|bias|misfit|evidence|measure|limit|rival|repeat|distance|spread|structure|compare|gain|advise"
+)
 MAX_NUMBER, MIN_NUMBER = 1000, 1e-6
 
 
@@ -40,13 +43,15 @@ def counts(call: ast.Call) -> bool:
 
 
 def decides(path: Path) -> bool:
-    """Whether a module makes checks that count, or grades."""
+    """Whether a module makes checks that count, widens expected errors, or grades."""
     if path.parent.name in FACES:
         return False
     text = path.read_text("utf-8")
     if path.parent.name == "evidence":
         return path.name not in SHOWN
-    return any(f'"{role}"' in text for role in COUNTED) or "_checks(" in text
+    return any(f'"{role}"' in text for role in COUNTED) or any(
+        word in text for word in ("_checks(", ".widen(", "def bias", "PartErrors(")
+    )
 
 
 def number(node: ast.expr | None) -> float | None:
@@ -64,8 +69,10 @@ def constants(tree: ast.Module) -> Iterator[tuple[str, float]]:
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-            names = [one for one in ast.walk(target) if isinstance(one, ast.Name)]
-            for name, value in zip(names, map(number, values), strict=False):
+            targets = [one for one in ast.walk(target) if isinstance(one, ast.Name)]
+            if len(values) > len(targets):  # a tuple of numbers under one name
+                targets *= len(values)
+            for name, value in zip(targets, map(number, values), strict=False):
                 if value is not None:
                     yield name.id, value
 
@@ -78,26 +85,54 @@ def names(node: ast.AST) -> list[str]:
     return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
 
 
-def in_bounds(tree: ast.Module) -> Iterator[ast.AST]:
+def bounds_of(tree: ast.Module) -> list[ast.AST]:
     """Bounds of checks that count."""
-    for call in filter(counts, calls(tree)):
-        if len(call.args) > 3:
-            yield call.args[3]
+    return [call.args[3] for call in calls(tree) if counts(call) and len(call.args) > 3]
 
 
-def numbers(tree: ast.Module) -> list[tuple[str, float]]:
-    """Numbers of a module that decides which decide."""
-    bounds = [name for bound in in_bounds(tree) for name in names(bound)]
+def makes_notes(function: ast.FunctionDef) -> bool:
+    """Whether a function returns nothing but checks, and those that it makes are notes."""
+    mine = list(calls(function))
+    returned = "" if function.returns is None else ast.unparse(function.returns)
+    return bool(mine) and not any(map(counts, mine)) and returned in ("Check", "list[Check]")
+
+
+def names_of_evidence(tree: ast.Module) -> set[str]:
+    """Names in functions that measure evidence, in those that these call, and in methods of their records."""
+    functions = [(node, None) for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for owner in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        functions += [(node, owner) for node in owner.body if isinstance(node, ast.FunctionDef)]
+    functions = [(node, owner) for node, owner in functions if not makes_notes(node)]
+    reached = {node for node, _ in functions if MEASURES.search(node.name) or any(True for _ in calls(node))}
+    records = {owner for node, owner in functions if node in reached and owner is not None and owner.decorator_list}
+    reached |= {node for node, owner in functions if owner in records}
+    while True:
+        used = {name for node in reached for name in names(node)}
+        used |= {one.attr for node in reached for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+        more = {node for node, _ in functions if node.name in used} - reached
+        if not more:
+            return used
+        reached |= more
+
+
+def numbers(tree: ast.Module, grades: bool) -> list[tuple[str, float]]:
+    """Numbers of a module that decide; all that are used where it ``grades``."""
+    bounds = [name for bound in bounds_of(tree) for name in names(bound)]
     for_notes = [name for call in calls(tree) if not counts(call) for name in names(call)]
-    uses = names(tree)
+    uses, measuring = names(tree), names_of_evidence(tree)
     found = [
         (name, value)
         for name, value in constants(tree)
-        if name in bounds or (not is_size(value) and for_notes.count(name) < uses.count(name) - 1)
+        if name in bounds
+        or (
+            not is_size(value)
+            and for_notes.count(name) < max(uses.count(name) - 1, 1)
+            and (grades or name in measuring)
+        )
     ]
     literals = [
         ("in a bound", one.value)
-        for bound in in_bounds(tree)
+        for bound in bounds_of(tree)
         for one in ast.walk(bound)
         if isinstance(one, ast.Constant) and isinstance(one.value, (int, float)) and one.value not in (0, 1)
     ]
@@ -113,7 +148,7 @@ def main() -> None:
         mine = list(calls(tree))
         all_checks += len(mine)
         counted += sum(map(counts, mine))
-        found = numbers(tree) if decides(path) else []
+        found = numbers(tree, path.parent.name == "evidence") if decides(path) else []
         deciding += len(found)
         if "--each" in sys.argv and found:
             print(path.relative_to(source), len(found), ", ".join(f"{name} {value:g}" for name, value in found))

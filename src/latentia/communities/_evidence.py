@@ -37,13 +37,13 @@ from ..evidence import (
     rank_checks,
     trivial_checks,
 )
+from ..evidence.limits import MAX_MEMBERSHIP_ERROR
 from ..metrics import link_auc
 from ..moments import Graph
 from ._fit import CommunityFit
 from ._model import Communities, EdgeLists
 from ._scatter import Scatter
 
-MAX_ERROR = 0.5  # largest trusted mean relative l1 error of a community (0 to 2)
 _N_PAIRS = 100_000  # pairs without an edge, to compare held-out edges with
 _UNIFORM_SHARE = 0.01  # share of uniform probabilities in likelihoods of held-out edges
 _MIN_SNR = 1.2
@@ -269,7 +269,7 @@ def checks(m: Measurements) -> list[Check]:
     n, unit = ends.n_nodes, "relative to its size (0 to 2)"
     checks_so_far = error_checks(
         m.errors,
-        MAX_ERROR,
+        MAX_MEMBERSHIP_ERROR,
         "mean |pi_k - pi'_k|_1 / |pi_k|_1",
         unit,
         "community",

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from ..evidence import Check, PartErrors, at_least, at_most, error_checks, trivial_checks
+from ..evidence.limits import MAX_FOREIGN_SHARE
 from ..passes import Folds
 from ._encode import decode, subtract
 from ._layers import Layer, Rows, select_sign
@@ -27,7 +28,6 @@ from ._real import decode_real
 from ._statistics import BinaryRows, cofiring_pairs, pair_dependence
 from ._units import are_units, estimate_edge_doubts, measure_units
 
-MAX_TRUSTED_ERROR = 0.25  # mean Jaccard distance
 _MAX_MATCH_DISTANCE = 0.5  # Jaccard distance below which units of two fits match
 _LOST_ERROR = 0.9  # expected error of a unit that halves do not find
 _MAX_RESIDUAL_DEPENDENCE = 0.1  # largest share of the dependence of pairs that units leave unexplained
@@ -390,7 +390,7 @@ def _correlations(centred: np.ndarray, spread: np.ndarray) -> float:
 def checks(measured: NetworkMeasurements) -> list[Check]:
     """Return the checks of a network."""
     lines = error_checks(
-        measured.parts, MAX_TRUSTED_ERROR, "mean 1 - |S & S'| / |S | S'|", "the share of its positive edges that differs",
+        measured.parts, MAX_FOREIGN_SHARE, "mean 1 - |S & S'| / |S | S'|", "the share of its positive edges that differs",
         "unit", n_rows=measured.n_rows,
     )  # fmt: skip
     lines.append(_unit_check(measured))

@@ -18,20 +18,18 @@ from ..evidence import (
     trivial_checks,
     within,
 )
+from ..evidence.limits import MAX_DIRECTION_ERROR, NOISE_RATIO, STANDARD_ERRORS
 from ..metrics import atom_coherence
 from ._sparse_codes import CodeSums
 from ._sparsity import MAX_UNDERCODED_SHARE, measure_undercoding
 from ._start import Start
 from .pursuit import Codes, matching_pursuit
 
-_MAX_ERROR = 0.3  # largest trusted error of an atom (0 to 1.41)
 _MIN_USES = 0.2  # atoms with a smaller share of the mean number of uses are hardly used
 _QUANTILES = 0.1, 0.5, 0.9
-_MAX_SCATTER = 2.0  # largest variance of residuals over that of noise
 MAX_JOINT_SHARE = 0.5  # atoms that share more of their uses, beyond chance, are not separable
 _MAX_JOINT_ATOMS = 0.05  # largest share of such atoms
 _SMALL_COEFFICIENT = 0.1  # coefficients below this share of an atom's typical size are not uses
-_DEVIATIONS = 2.0
 _NEGLIGIBLE_SHARE = 1e-4  # residuals below this share of the rows' energy are always acceptable
 _ZERO_SHARE = 1e-10  # share of the energy that counts as nothing
 
@@ -91,7 +89,7 @@ class Measurements:
         joint_uses = is_used.T @ is_used
         np.fill_diagonal(joint_uses, 0)
         share = joint_uses.max(axis=1) / uses
-        lower_bounds = share - _DEVIATIONS * np.sqrt(share * (1 - share) / uses)
+        lower_bounds = share - STANDARD_ERRORS * np.sqrt(share * (1 - share) / uses)
         return np.asarray((lower_bounds - by_chance) / max(1 - by_chance, _ZERO_SHARE))
 
 
@@ -102,12 +100,12 @@ def dictionary_checks(
     m, n = measured.atoms.shape
     k, sums = measured.sparsity, measured.sums
     largest = float(atom_coherence(measured.atoms).max())
-    limit = min(_MAX_ERROR, float(np.sqrt(2 - 2 * np.minimum(atom_coherence(measured.atoms), 1)).mean()) / 3)
+    limit = min(MAX_DIRECTION_ERROR, float(np.sqrt(2 - 2 * np.minimum(atom_coherence(measured.atoms), 1)).mean()) / 3)
     n_used = int((sums.uses >= _MIN_USES * sums.uses.mean()).sum())
     amplitude = float(np.sqrt(np.trace(sums.gram) / max(sums.uses.sum(), 1)))
     unit = "0 is exact, 1.41 has nothing in common"
     checks = error_checks(parts, limit, "mean |d - d'|", unit, "atom", n_rows=sums.n_rows)
-    checks += misfit.checks(_MAX_SCATTER, "atoms")
+    checks += misfit.checks(NOISE_RATIO, "atoms")
     checks += [
         Check(
             "atoms in use", "", float(n_used), at_least(np.ceil(0.9 * m), f"of {m}"),

@@ -23,8 +23,8 @@ import numpy as np
 from scipy import sparse
 
 from .checks import Check, at_most
+from .limits import STANDARD_ERRORS
 
-_NOISE_DEVIATIONS = 2.0  # standard deviations of the noise that are subtracted
 _BEYOND_SHARE = 1 / 3  # share of the spread beyond the topics' span that counts as bias
 
 
@@ -47,7 +47,7 @@ class Spread:
         """Return the error that the spread adds to a topic, without its noise and the errors of the topics."""
         topic_error = 0.0 if errors is None else float(weights @ errors**2)
         excesses = [
-            share**2 * (square - topic_error - _NOISE_DEVIATIONS * noise)
+            share**2 * (square - topic_error - STANDARD_ERRORS * noise)
             for share, (square, noise) in ((1.0, self.inside), (_BEYOND_SHARE, self.beyond))
         ]
         return float(np.sqrt(max(*excesses, 0.0)))

@@ -17,10 +17,10 @@ from ..evidence import (
     noise_limit,
     parts_checks,
 )
+from ..evidence.limits import MAX_TOTAL_ERROR
 from ..linalg import ScaledSpace
 from ._matrix import Estimate
 
-_MAX_ERROR = 1.0  # l1 error (0 to 2); above it most of the probability is on wrong pairs
 _SIGNAL_SHARE = 0.7  # share of |S|_F: errors below it are clearly below those of independent words
 _MAX_ASYMMETRY = 1.5  # in units of the asymmetry that noise gives symmetric counts
 
@@ -63,7 +63,7 @@ class FitMeasurements:
 def matrix_checks(m: FitMeasurements) -> list[Check]:
     space, size = m.space, len(m.space.marginals)
     signal, kept_signal = (float(np.sqrt((space.signal**2).sum() + squared_rest)) for squared_rest in (m.missing, 0.0))
-    limit = min(max(_SIGNAL_SHARE * kept_signal, 0.02), _MAX_ERROR)
+    limit = min(max(_SIGNAL_SHARE * kept_signal, 0.02), MAX_TOTAL_ERROR)
     lines = [
         total_error_check(
             m.error, limit,

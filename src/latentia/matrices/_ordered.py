@@ -26,6 +26,7 @@ from scipy import sparse
 
 from .. import _fields as of
 from ..evidence import Check, above, equal_to
+from ..evidence.limits import MAX_TOTAL_ERROR
 from ..exceptions import LatentiaError
 from ..moments import split_counts
 from ..system.threads import run_in_chunks, single_blas_thread
@@ -33,7 +34,7 @@ from ._checks import pairs_note, total_error_check
 from ._scaled_pairs import SingularSpace, compute_singular_space
 
 _TILE = 512
-_HELD_OUT_SHARE, _DRAWS, _MAX_ERROR = 0.1, 50_000, 1.0
+_HELD_OUT_SHARE, _DRAWS = 0.1, 50_000
 _LOW_RANK = 0.95  # share of the discounts for the low rank; the rest goes to columns by their number of partners
 _ADDED = 0.3  # added to counts of columns or rows, so that unobserved ones are not impossible
 _SMOOTHING = 0.01  # share of the smoothed marginals in likelihoods, without discounts
@@ -327,7 +328,7 @@ def asymmetric_checks(
     )
     lines = [
         total_error_check(
-            error, _MAX_ERROR, "From fits on halves of the pairs; above 1 most of the probability is on wrong pairs.",
+            error, MAX_TOTAL_ERROR, "From fits on halves of the pairs; above 1 most of the probability is on wrong pairs.",
             "not in the paper", "Most of the probability is on wrong pairs: give more pairs, or leave rare words out.",
         ),
         Check(

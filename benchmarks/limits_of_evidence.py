@@ -2,8 +2,9 @@
 
 A check counts if its role is not "note". A number decides if it stands in the bound of a check that counts, or if a module that
 makes such checks, widens expected errors or grades names it, and uses it for more than notes, in functions that measure
-evidence: those whose names say so, and those that these call, but for functions that make notes alone. Whole numbers without a point and numbers from a thousand on are
-sizes of samples, steps or lists, and numbers up to one millionth are rounding. With ``--each`` every number is printed.
+evidence: those whose names say so, and those that these call. Functions that make notes alone do not measure evidence, unless
+their module asks whether a check holds. Whole numbers without a point and numbers from a thousand on are sizes of samples, steps
+or lists, and numbers up to one millionth are rounding. With ``--each`` every number is printed.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ def names_of_evidence(tree: ast.Module) -> set[str]:
     functions = [(node, None) for node in tree.body if isinstance(node, ast.FunctionDef)]
     for owner in (node for node in tree.body if isinstance(node, ast.ClassDef)):
         functions += [(node, owner) for node in owner.body if isinstance(node, ast.FunctionDef)]
-    functions = [(node, owner) for node, owner in functions if not makes_notes(node)]
+    if not any(isinstance(one, ast.Attribute) and one.attr == "holds" for one in ast.walk(tree)):
+        functions = [(node, owner) for node, owner in functions if not makes_notes(node)]
     reached = {node for node, _ in functions if MEASURES.search(node.name) or any(True for _ in calls(node))}
     records = {owner for node, owner in functions if node in reached and owner is not None and owner.decorator_list}
     reached |= {node for node, owner in functions if owner in records}

@@ -3,8 +3,8 @@
 A check counts if its role is not "note". A number decides if it stands in the bound of a check that counts, or if a module that
 makes such checks, widens expected errors or grades names it, and uses it for more than notes, in functions that measure
 evidence: those whose names say so, and those that these call. Functions that make notes alone do not measure evidence, unless
-their module asks whether a check holds. Whole numbers without a point and numbers from a thousand on are sizes of samples, steps
-or lists, and numbers up to one millionth are rounding. With ``--each`` every number is printed.
+their module asks whether a check holds. Whole numbers without a point and numbers from a thousand on are sizes of samples, of
+steps or of lists, and numbers up to one millionth are rounding. With ``--each`` every number is printed.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Goodness:
             Check(
                 "causes independent", "mean z^2 of pairs", self.cause_pairs, at_most(_MAX_CAUSE_PAIRS, "1 for noise"),
                 "How often two causes are on in the same rows, compared with chance. Above the limit causes attract or exclude "
-                "each other, or there are too many of them.", "Definition 2.1", "note",
+                "each other, or there are too many of them.", "Definition 2.1", "caution",
                 "Some causes occur together more or less often than by chance: read them as a group, or try fewer causes.",
             ),
             Check(

@@ -959,7 +959,7 @@ def _check_changes(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
         Check(
             "the same over time", "|O_1 - O_2| / 2, of the error", ratio, at_most(_MAX_CHANGE, "times"),
             "Change of the states' emissions between the first and the second half of the data. Errors are at least as large "
-            "as the change.", "not in the thesis", "note",
+            "as the change.", "not in the thesis", "caution",
             "States change over time: fit parts of the data, or remove a trend first.",
         )
     ]  # fmt: skip

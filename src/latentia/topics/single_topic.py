@@ -543,7 +543,7 @@ def _measure_spread(
         "one topic a document", "|p_d - mu_k|", bias, at_most(_MAX_SPREAD),
         "Distance between the word probabilities of documents of one topic beyond chance, towards other topics. Errors are "
         "widened by it.",
-        "not in the thesis", "note",
+        "not in the thesis", "caution",
         "The documents mix topics, or have other words in common: compare with latent Dirichlet allocation.",
     )  # fmt: skip
     return np.full(k, bias), [line]

@@ -4,8 +4,8 @@
         [--refine 0|auto|both] [--jobs 2] [--quick] [--each] [--time] [--save FILE] [--load FILE ...] [--report]
 
 Worlds (``_worlds``): *right* ones follow the model, from plenty of data to hopeless; *wrong* ones do not; *empty* ones have
-nothing to find. None comes from `latentia.datasets.planted`. Limits of the evidence were set on seeds below 400, most of them on
-1 to 49, and which checks count on 301; the figures in docs/guarantees.md are of seed 401.
+nothing to find. None comes from `latentia.datasets.planted`. Limits of the evidence were set on seeds below 400, most of them
+on 1 to 49, and which checks count on 301; the figures in docs/guarantees.md are of seed 401.
 
 The true error of a fit is what its expected error estimates: the mean over the fitted components of the distance to the
 nearest true one. *Good*: it is at most the limit that the evidence names. *Bad*: it is not. *Dangerous*: bad, or more than

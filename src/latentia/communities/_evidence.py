@@ -292,7 +292,7 @@ def checks(m: Measurements) -> list[Check]:
             "goodness of fit", "|A - A'| / e", m.residual, at_most(noise_limit(len(fit.start.space.scale)), "1 for noise"),
             "Leading eigenvalue of the edges less those that the communities explain, over that of noise. Above the limit the "
             "graph has further structure, such as more communities, or positions on a line or a map.",
-            "not in the thesis", "note",
+            "not in the thesis", "caution",
             "The graph has structure that these communities do not explain: compare with other numbers of them.",
         )
     )  # fmt: skip

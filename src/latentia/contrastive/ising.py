@@ -231,7 +231,7 @@ class ContrastiveIsing(ContrastiveEstimator):
             Check(
                 "variances of spins", "|var(s1) - 1|^2 / |N|^2", variances.ratio, at_most(variances.noise_limit, "1 for noise"),
                 "Spins that are -1 and 1 equally often have variance one; how far variances of s1 are from it, against noise.",
-                "section 4.2", "note",
+                "section 4.2", "caution",
                 "s1 does not consist of spins, or has a disturbance that V does not see: couplings fit its correlations alone.",
             ),
             Check(

@@ -43,6 +43,8 @@ COMMANDS = [
     ["tensor_real_data.py"],
     ["evidence_of_tensor_models.py"],
     ["evidence_on_wrong_models.py", "--refine", "both", "--report"],
+    ["ranges_planted.py"],
+    ["limits_of_evidence.py"],
     ["evidence_on_other_corpora.py"],
     ["found_again.py", "--report"],
     ["em_that_settles.py"],

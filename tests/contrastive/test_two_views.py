@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import optimize
+from scipy import optimize, signal
 
 import latentia
 from latentia import LatentiaError
@@ -477,6 +477,19 @@ def test_maps_that_cannot_be_are_refused(linear_map, message):
     u, v = views()
     with pytest.raises(LatentiaError, match=message):
         ContrastiveComponents(linear_map=linear_map).fit(u, np.column_stack([v, np.arange(200.0) ** 0.5]))
+
+
+def test_gaussian_views_with_a_memory_are_not_supported():
+    """Groups of rows that depend on each other have cumulants alike, though nothing is shared but a Gaussian part."""
+    for seed in (0, 4):
+        rng = np.random.default_rng(seed)
+        rows = signal.lfilter([1], [1, -0.97], rng.standard_normal((10_300, 15)), axis=0)[300:]
+        shared, own, other = np.split(rows, 3, axis=1)
+        U = own * np.geomspace(3, 0.5, 5) + shared @ rng.standard_normal((5, 5))
+        V = shared @ rng.standard_normal((5, 5)) + 0.6 * other
+        evidence = ContrastivePCA(1).fit(U, V).evidence_
+        assert evidence["shared cumulant above noise"].measured > 6
+        assert evidence.grade == "not supported"
 
 
 def test_a_gaussian_shared_part_is_not_supported():

@@ -445,10 +445,10 @@ def test_evidence_without_a_direction_does_not_hold():
     words = np.random.default_rng(1).integers(0, 1000, (10_000, 2))
     model = ProbabilityMatrix(2).fit_pairs(words, 1000)
     assert model.n_kept_ == 0
-    assert model.evidence_["structure"] in model.evidence_.failed
-    assert not model.evidence_.holds
+    assert model.evidence_["signal"] in model.evidence_.failed
+    assert model.evidence_.grade == "not supported"
     one = ProbabilityMatrix(1).fit_pairs(words, 1000)
-    assert "structure" not in [check.name for check in one.evidence_.checks]
+    assert one.evidence_["signal"].role == "note"  # One component has no directions.
 
 
 def pairs_of_documents(n_documents, length, rng, n_words=200, n_topics=4):

@@ -31,10 +31,11 @@ from ._linear_map import (
     list_orders,
     measure_residual,
 )
-from .views import FOLD_SEED, JointMoments, check_shape, two_views, view_table
+from .views import FOLD_SEED, JointMoments, check_shape, dense_rows, two_views, view_table
 
 _MIN_DEVIATIONS = 6.0  # standard deviations of the shared signal: Gaussian views seldom exceed it
 _CLEAR_DEVIATIONS = 10.0  # Gaussian views whose rows depend on each other seldom exceed this either
+_MIN_MEMORY, _NEIGHBOURS = 0.5, 2000  # correlation of neighbouring rows from which they depend, and rows that show it
 _MAX_UNEXPLAINED = 1.4  # multiple of the noise in directions that no A explains; these were chosen to have little of it
 _MAX_KURTOSIS = 15.0
 _MAX_RESIDUAL = 3.2  # standard deviations of the cross-cumulants of either order that A leaves unexplained
@@ -216,13 +217,13 @@ class ContrastiveEstimator(AdditiveViews[Parameters]):
         specific: SpecificMoments = fitted.recovered
         answer, joint = fitted.model, fitted.moments
         parts = self._errors(fitted)
-        checks = self._lines(answer, specific, parts, joint.signal, joint.choice)
+        checks = self._lines(answer, specific, parts, joint.signal, joint.choice, _find_min_deviations(fitted.rows))
         return _escalate_repeated_signs(checks) + self._more_checks(answer, specific), parts
 
     def _repeat_shares(self, fitted: Fitted[Joint, Any]) -> np.ndarray | None:
         """Return how far components repeat; None without a shared signal, where U itself would repeat, and no contrast."""
         signal: Signal | None = fitted.moments.signal
-        if signal is not None and signal.deviations <= _MIN_DEVIATIONS:
+        if signal is not None and signal.deviations <= _find_min_deviations(fitted.rows):
             return None
         if self._component_numbers(fitted.model) is None:
             return super()._repeat_shares(fitted)
@@ -253,7 +254,13 @@ class ContrastiveEstimator(AdditiveViews[Parameters]):
         return bias
 
     def _lines(
-        self, answer: Any, specific: SpecificMoments, parts: PartErrors, signal: Signal | None, choice: Choice
+        self,
+        answer: Any,
+        specific: SpecificMoments,
+        parts: PartErrors,
+        signal: Signal | None,
+        choice: Choice,
+        min_deviations: float,
     ) -> list[Check]:
         moments = specific.moments
         singular = np.linalg.svd(specific.extraction.map.forward, compute_uv=False)[: choice.n_shared]
@@ -265,7 +272,7 @@ class ContrastiveEstimator(AdditiveViews[Parameters]):
             *_residual_checks(moments, specific, choice),
             *_tail_checks(moments),
             *self._target_checks(specific),
-            *([] if signal is None else _signal_checks(moments, signal, choice)),
+            *([] if signal is None else _signal_checks(moments, signal, choice, min_deviations)),
             Check(
                 "conditioning of A", "sigma_1 / sigma_r", float(singular[0] / max(singular[-1], np.finfo(float).tiny)), None,
                 "Largest over smallest singular value of A, columns in unit variance: errors grow with its square.",
@@ -367,16 +374,30 @@ def _shared_misfit(signal: Signal) -> Misfit:
     )
 
 
-def _signal_checks(moments: JointMoments, signal: Signal, choice: Choice) -> list[Check]:
+def _find_min_deviations(rows: Blocks | None) -> float:
+    """Return the deviations that a shared cumulant needs: more where neighbouring rows are alike, and so groups of rows."""
+    if rows is None:
+        return _MIN_DEVIATIONS
+    (table,) = dense_rows(rows)[0]
+    table = table[:_NEIGHBOURS]
+    centred = table - table.mean(axis=0)
+    products, squares = (
+        (centred[1:] * centred[:-1]).sum(axis=0),
+        np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny),
+    )
+    return _CLEAR_DEVIATIONS if float(np.median(products / squares)) > _MIN_MEMORY else _MIN_DEVIATIONS
+
+
+def _signal_checks(moments: JointMoments, signal: Signal, choice: Choice, min_deviations: float) -> list[Check]:
     """Check whether the cumulants identify a linear map that is not given."""
-    kappa = f"kappa_{signal.order}"
+    kappa, is_enough = f"kappa_{signal.order}", signal.deviations > min_deviations
     return [
         Check(
             "shared cumulant above noise", f"|{kappa}| / sd", signal.deviations,
-            above(_CLEAR_DEVIATIONS if signal.deviations > _MIN_DEVIATIONS else _MIN_DEVIATIONS, "noise"),
+            above(_CLEAR_DEVIATIONS if is_enough else min_deviations, "noise"),
             f"The cross-cumulants of order {signal.order} of both views, in standard deviations of their noise. Only these "
             "identify the shared part; a Gaussian shared part has none.",
-            "Lemma 3.1", "caution" if signal.deviations > _MIN_DEVIATIONS else "veto",
+            "Lemma 3.1", "caution" if is_enough else "veto",
             "Little or nothing identifies the shared part: it looks Gaussian, or there are too few rows. Use V as covariates. "
             "If the linear map is known, give it (linear_map, --linear-map).",
         ),

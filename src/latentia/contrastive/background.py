@@ -27,6 +27,7 @@ from .. import _fields as of
 from .._parameters import Anything, Integer
 from .._validation import number_table, table_blocks
 from ..evidence import Check, ComponentView, PartErrors, above, error_checks
+from ..evidence.limits import MAX_DIRECTION_ERROR
 from ..exceptions import LatentiaError
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
@@ -45,7 +46,6 @@ from ._background import (
 )
 
 _SEED = 0  # seed of the groups of rows
-_MAX_ERROR = 0.3  # largest trusted sine of the angle to the true direction
 _MIN_DEVIATIONS = 4.0  # a clear contrast has so many standard deviations
 _MAX_COLUMNS = 3000
 
@@ -269,7 +269,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged[Mo
         meaning = "Excess variance of the cases along directions learned from other rows, in standard deviations."
         clear = int((np.array(contrasts) > _MIN_DEVIATIONS).sum())
         return [
-            *error_checks(parts, _MAX_ERROR, "mean sine of angle", unit, "direction", n_rows=rows),
+            *error_checks(parts, MAX_DIRECTION_ERROR, "mean sine of angle", unit, "direction", n_rows=rows),
             Check(
                 "contrast on other rows", "z", float(first), above(_MIN_DEVIATIONS), meaning, "halves of the rows", "veto",
                 "Cases do not vary differently from the background, as far as this number of rows can show.",

@@ -30,7 +30,7 @@ from ..fitting.stages import Fitted
 from ..likelihood import normalised
 from ..moments import ColumnSpan
 from ..tensor import apply_to_modes, decompose
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments, measure_group_misfit
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments
 from .views import two_views
 
 _MIN_SHARE = 1e-6  # least share of the variance along a direction of the means
@@ -212,11 +212,10 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         return separation_limit(answer.means, "euclidean") if len(answer.means) > 1 else spread
 
     def _more_checks(self, answer: _Mixture, specific: SpecificMoments) -> list[Check]:
-        """Check that the mixture explains more of the cumulants than one Gaussian, and that its components are round."""
+        """Check that the mixture explains more of the cumulants than one Gaussian, and all of the third."""
         return [
             *self._single_component_checks(answer, specific),
             *self._cumulant_checks(answer, specific),
-            *self._roundness_checks(answer, specific),
         ]
 
     def _cumulant_checks(self, answer: _Mixture, specific: SpecificMoments) -> list[Check]:
@@ -264,27 +263,6 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
                 "for its parameters.",
                 "not in the paper", "veto",
                 "One Gaussian explains s1 as well as these components: there are no clusters.",
-            )
-        ]  # fmt: skip
-
-    def _roundness_checks(self, answer: _Mixture, specific: SpecificMoments) -> list[Check]:
-        """Check that cov(s1) is equal in all directions orthogonal to the means."""
-        d, k = specific.moments.widths[0], len(answer.means)
-        if not specific.extraction.map.choice.is_unbiased or k >= d:
-            return []
-        complement = np.linalg.eigh(specific.covariance)[1][:, : d - k + 1]
-        covariances = [
-            complement.T @ matrix.covariance @ complement for matrix in (specific, *specific.leave_out_groups())
-        ]
-        covariances = [matrix - np.trace(matrix) / len(matrix) * np.eye(len(matrix)) for matrix in covariances]
-        upper = np.triu_indices(len(covariances[0]))
-        misfit = measure_group_misfit(covariances[0][upper], [matrix[upper] for matrix in covariances[1:]])
-        return [
-            Check(
-                "round components", "|cov(s1) - sigma^2 I|^2 / |N|^2", misfit.ratio, at_most(misfit.noise_limit, "1 for noise"),
-                "How unequal the variances of s1 are in directions without means, against noise.",
-                "the model", "caution",
-                "Components are elongated, or there are more of them: compare with more components.",
             )
         ]  # fmt: skip
 

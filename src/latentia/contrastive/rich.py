@@ -23,6 +23,7 @@ from .. import _fields as of
 from .._parameters import Anything, Integer
 from .._validation import check_same_rows, finite_blocks, weighted
 from ..evidence import Check, Evidence, Misfit, PartErrors, above, at_least, at_most, error_checks, mean_cosine
+from ..evidence.limits import MAX_RELATIVE_ERROR
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
@@ -34,7 +35,6 @@ from ._sets import SetSystem, Views, set_system
 from .views import FOLD_SEED, view_table
 
 _MIN_SCORE = 4.0  # standard deviations of noise: of some 230 components that were zero, none had 3.6
-_MAX_ERROR = 0.2  # largest trusted relative error of a map
 _MAX_CONDITION = 30.0  # the inverse of a map with a larger condition number is mostly noise
 _ROUNDING = 1e-6  # least noise as a share of all, for views that determine each other
 _MIN_ROWS = 64
@@ -582,7 +582,7 @@ def _checks(plan: Plan, parts: Parts, errors: PartErrors, misfit: Misfit, moment
     subsets = plan.declared_system.subsets
     checks = error_checks(
         errors,
-        _MAX_ERROR,
+        MAX_RELATIVE_ERROR,
         "mean |A' - A| / |A|",
         "relative to the norm of its maps",
         "component",
@@ -590,7 +590,7 @@ def _checks(plan: Plan, parts: Parts, errors: PartErrors, misfit: Misfit, moment
     )
     if errors.errors is not None:
         worst = plan.components_with_maps[int(errors.errors.argmax())]
-        shaky = int((errors.errors > 2 * _MAX_ERROR).sum())
+        shaky = int((errors.errors > 2 * MAX_RELATIVE_ERROR).sum())
         meaning = f"Component {worst}, of views {subsets[worst]}. {shaky} components are above the limit: do not rely on them."
         checks = [
             replace(check, meaning=meaning) if check.name == "least stable component" else check for check in checks
@@ -610,7 +610,7 @@ def _checks(plan: Plan, parts: Parts, errors: PartErrors, misfit: Misfit, moment
                 "weakest direction", "sigma_min(M_j), in standard deviations", plan.weakest[j], above(FIRM_DEVIATIONS),
                 f"Component {j}, of views {subsets[j]}: how far its cumulants are above their noise in the weakest direction. "
                 "Below the limit its maps are unknown in this direction.",
-                "Lemma B.4", "caution",
+                "Lemma B.4", "note",
                 f"Component {j} has a direction with small cumulants: reduce the views to fewer columns, use more rows, or "
                 f"leave {subsets[j]} out of subsets if it is weak.",
             )

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from ..evidence import Check, PartErrors, at_least, at_most, error_checks, trivial_checks
+from ..evidence.limits import MAX_FOREIGN_SHARE
 from ..passes import Folds
 from ._encode import decode, subtract
 from ._layers import Layer, Rows, select_sign
@@ -27,7 +28,6 @@ from ._real import decode_real
 from ._statistics import BinaryRows, cofiring_pairs, pair_dependence
 from ._units import are_units, estimate_edge_doubts, measure_units
 
-MAX_TRUSTED_ERROR = 0.25  # mean Jaccard distance
 _MAX_MATCH_DISTANCE = 0.5  # Jaccard distance below which units of two fits match
 _LOST_ERROR = 0.9  # expected error of a unit that halves do not find
 _MAX_RESIDUAL_DEPENDENCE = 0.1  # largest share of the dependence of pairs that units leave unexplained
@@ -390,7 +390,7 @@ def _correlations(centred: np.ndarray, spread: np.ndarray) -> float:
 def checks(measured: NetworkMeasurements) -> list[Check]:
     """Return the checks of a network."""
     lines = error_checks(
-        measured.parts, MAX_TRUSTED_ERROR, "mean 1 - |S & S'| / |S | S'|", "the share of its positive edges that differs",
+        measured.parts, MAX_FOREIGN_SHARE, "mean 1 - |S & S'| / |S | S'|", "the share of its positive edges that differs",
         "unit", n_rows=measured.n_rows,
     )  # fmt: skip
     lines.append(_unit_check(measured))
@@ -424,7 +424,7 @@ def _layer_checks(m: NetworkMeasurements, number: int, description: LayerDescrip
         Check(
             f"goodness of fit{last}", "|R| / |C|", description.residual_dependence, at_most(_MAX_RESIDUAL_DEPENDENCE),
             "Dependence of pairs of columns beyond their common units and chance, as a share of the dependence in the data.",
-            "not in the thesis", "caution",
+            "not in the thesis", "note",
             "Columns depend on each other in ways that units do not explain: take units as clusters of columns at most.",
         ),
         Check(
@@ -470,7 +470,7 @@ def _rank_checks(m: NetworkMeasurements) -> list[Check]:
         lines.append(
             Check(
                 "layers found", "l", float(len(m.layers)), at_least(m.n_asked, "asked for"),
-                "Layers in which units were found.", "Algorithm 6.1", "caution",
+                "Layers in which units were found.", "Algorithm 6.1", "note",
                 f"The data shows no units in layer {len(m.layers) + 1}: ask for {len(m.layers)} layers, or give more rows.",
             )
         )  # fmt: skip

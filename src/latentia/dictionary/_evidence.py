@@ -18,21 +18,18 @@ from ..evidence import (
     trivial_checks,
     within,
 )
+from ..evidence.limits import MAX_DIRECTION_ERROR, NOISE_RATIO, STANDARD_ERRORS
 from ..metrics import atom_coherence
 from ._sparse_codes import CodeSums
 from ._sparsity import MAX_UNDERCODED_SHARE, measure_undercoding
 from ._start import Start
 from .pursuit import Codes, matching_pursuit
 
-_MAX_ERROR = 0.3  # largest trusted error of an atom (0 to 1.41)
 _MIN_USES = 0.2  # atoms with a smaller share of the mean number of uses are hardly used
 _QUANTILES = 0.1, 0.5, 0.9
-_MAX_SCATTER = 2.0  # largest variance of residuals over that of noise
 MAX_JOINT_SHARE = 0.5  # atoms that share more of their uses, beyond chance, are not separable
 _MAX_JOINT_ATOMS = 0.05  # largest share of such atoms
 _SMALL_COEFFICIENT = 0.1  # coefficients below this share of an atom's typical size are not uses
-_DEVIATIONS = 2.0
-_MAX_OFFSET = 0.05  # largest share of the rows' energy in their mean
 _NEGLIGIBLE_SHARE = 1e-4  # residuals below this share of the rows' energy are always acceptable
 _ZERO_SHARE = 1e-10  # share of the energy that counts as nothing
 
@@ -92,7 +89,7 @@ class Measurements:
         joint_uses = is_used.T @ is_used
         np.fill_diagonal(joint_uses, 0)
         share = joint_uses.max(axis=1) / uses
-        lower_bounds = share - _DEVIATIONS * np.sqrt(share * (1 - share) / uses)
+        lower_bounds = share - STANDARD_ERRORS * np.sqrt(share * (1 - share) / uses)
         return np.asarray((lower_bounds - by_chance) / max(1 - by_chance, _ZERO_SHARE))
 
 
@@ -103,34 +100,33 @@ def dictionary_checks(
     m, n = measured.atoms.shape
     k, sums = measured.sparsity, measured.sums
     largest = float(atom_coherence(measured.atoms).max())
-    limit = min(_MAX_ERROR, float(np.sqrt(2 - 2 * np.minimum(atom_coherence(measured.atoms), 1)).mean()) / 3)
+    limit = min(MAX_DIRECTION_ERROR, float(np.sqrt(2 - 2 * np.minimum(atom_coherence(measured.atoms), 1)).mean()) / 3)
     n_used = int((sums.uses >= _MIN_USES * sums.uses.mean()).sum())
     amplitude = float(np.sqrt(np.trace(sums.gram) / max(sums.uses.sum(), 1)))
     unit = "0 is exact, 1.41 has nothing in common"
     checks = error_checks(parts, limit, "mean |d - d'|", unit, "atom", n_rows=sums.n_rows)
-    checks += misfit.checks(_MAX_SCATTER, "atoms")
+    checks += misfit.checks(NOISE_RATIO, "atoms")
     checks += [
         Check(
             "atoms in use", "", float(n_used), at_least(np.ceil(0.9 * m), f"of {m}"),
-            "Atoms with at least a fifth of the mean number of rows that use an atom.", "the model", "caution",
+            "Atoms with at least a fifth of the mean number of rows that use an atom.", "the model", "note",
             f"There are more atoms than the data supports: ask for {n_used}.", n_used,
         ),
         Check(
             "rows that want another atom", "", measure_undercoding(measured.codes, k, m, n)
             if measured.codes.residuals.shape[1] > k + 1 else None, at_most(MAX_UNDERCODED_SHARE),
-            "Rows of which another atom would explain half as much again as it would explain of noise.", "the model", "caution",
+            "Rows of which another atom would explain half as much again as it would explain of noise.", "the model", "note",
             "Rows use more atoms than the sparsity allows, or there are more atoms than requested.",
         ),
         Check(
             "atoms that come together", "", float((joint_shares > MAX_JOINT_SHARE).mean()), at_most(_MAX_JOINT_ATOMS),
             "Share of the atoms that hardly occur without a certain other one. Rows identify the span of such atoms, but not "
-            "their directions.", "not in the paper", "caution",
+            "their directions.", "not in the paper", "note",
             "Read atoms that always occur together as one group: their directions within its span are not identified.",
         ),
         Check(
-            "mean of the rows", "|E[y]|^2 / E|y|^2", offset, at_most(_MAX_OFFSET),
-            "Coefficients should have mean zero.", "Definition 5.2", "caution",
-            "Subtract the mean of each row or column first.",
+            "mean of the rows", "|E[y]|^2 / E|y|^2", offset, at_most(0.05),
+            "Coefficients should have mean zero.", "Definition 5.2", "note", "Subtract the mean of each row or column first.",
         ),
         Check(
             "coherence", "mu = max |d_i . d_j| n^1/2", largest * np.sqrt(n), None,

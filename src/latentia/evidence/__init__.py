@@ -26,7 +26,15 @@ from .spectrum import missing_spectrum_share, noise_limit
 from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
 from .statements import STATEMENTS, Statement, repeats_sentence
-from .tensors import TensorMeasured, error_checks, rank_checks, separation_limit, tensor_checks, whiten_noise
+from .tensors import (
+    TensorMeasured,
+    error_checks,
+    parts_checks,
+    rank_checks,
+    separation_limit,
+    tensor_checks,
+    whiten_noise,
+)
 from .trivial import trivial_checks
 from .views import ViewMisfits, count_parameters
 
@@ -76,6 +84,7 @@ __all__ = [
     "missing_spectrum_share",
     "neighbour_checks",
     "noise_limit",
+    "parts_checks",
     "parts_text",
     "rank_checks",
     "recommend",

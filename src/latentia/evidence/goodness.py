@@ -20,8 +20,8 @@ from scipy.special import fdtri
 
 from ..tensor import apply_to_modes
 from .checks import Check, at_most
+from .limits import NOISE_RATIO
 
-_MAX_NOISE_RATIO = 2.0  # limit of the ratio; noise alone seldom exceeds it
 _EXCEED_PROBABILITY = 0.01  # chance that noise alone exceeds the limit
 _MANY_ENTRIES = 1000  # with more entries the ratio hardly scatters
 _TINY, _MAX_SQUARED_SHARE = float(np.finfo(float).tiny), 1e16
@@ -69,7 +69,7 @@ class Misfit:
 
     ratio: float | None = None
     share: float = 0.0
-    noise_limit: float = _MAX_NOISE_RATIO
+    noise_limit: float = NOISE_RATIO
 
     @classmethod
     def from_norms(
@@ -81,9 +81,9 @@ class Misfit:
         alone exceeds the limit in one of a hundred cases.
         """
         limit = (
-            _MAX_NOISE_RATIO
+            NOISE_RATIO
             if entries > _MANY_ENTRIES
-            else max(_MAX_NOISE_RATIO, float(fdtri(entries, n_splits * entries, 1 - _EXCEED_PROBABILITY)))
+            else max(NOISE_RATIO, float(fdtri(entries, n_splits * entries, 1 - _EXCEED_PROBABILITY)))
         )
         residual, noise, total = (
             float(residual),

@@ -23,8 +23,8 @@ import numpy as np
 from scipy import sparse
 
 from .checks import Check, at_most
+from .limits import STANDARD_ERRORS
 
-_NOISE_DEVIATIONS = 2.0  # standard deviations of the noise that are subtracted
 _BEYOND_SHARE = 1 / 3  # share of the spread beyond the topics' span that counts as bias
 
 
@@ -47,19 +47,19 @@ class Spread:
         """Return the error that the spread adds to a topic, without its noise and the errors of the topics."""
         topic_error = 0.0 if errors is None else float(weights @ errors**2)
         excesses = [
-            share**2 * (square - topic_error - _NOISE_DEVIATIONS * noise)
+            share**2 * (square - topic_error - STANDARD_ERRORS * noise)
             for share, (square, noise) in ((1.0, self.inside), (_BEYOND_SHARE, self.beyond))
         ]
         return float(np.sqrt(max(*excesses, 0.0)))
 
     @staticmethod
     def checks(bias: float | None, limit: float, noun: str = "topic", rows: str = "documents") -> list[Check]:
-        """Build one caution."""
+        """Build one note."""
         return [
             Check(
                 f"{rows} of a {noun} alike", "|p_d - mu_k|", bias, at_most(limit),
                 f"How much word probabilities differ between {rows} of one {noun}, beyond chance: words should be "
-                f"independent given the {noun}. Expected errors include it.", "not in the paper", "caution",
+                f"independent given the {noun}. Expected errors include it.", "not in the paper", "note",
                 f"The {rows} of one {noun} differ too much: ask for more {noun}s, or use a model of {rows} that mix {noun}s.",
             )
         ]  # fmt: skip

@@ -68,28 +68,27 @@ def error_checks(
 
     ``source`` names what predicts the errors; ``n_rows`` is the number of rows of the fit.
     """
-    errors = parts.errors
-    if errors is None:
-        remedy = f"Expected errors were not computed. {parts.reason}"
-        unmeasured = Check(EXPECTED_ERROR, symbol, None, at_most(limit), parts.reason, source, "verdict", remedy)
-        return [unmeasured, *_parts_checks(parts)]
-    mean, worst = float(errors.mean()), int(errors.argmax())
-    n_shaky = int((errors > 2 * limit).sum())
+    errors, meaning, remedy = parts.errors, parts.reason, f"Expected errors were not computed. {parts.reason}"
+    if errors is not None:
+        meaning, remedy = f"How far {_add_article(noun)} may be from the truth ({unit}), estimated from {source}.", ""
+    mean = None if errors is None else float(errors.mean())
     lines = [
         Check(
-            EXPECTED_ERROR, symbol, mean, at_most(limit),
-            f"How far {_add_article(noun)} may be from the truth ({unit}), estimated from {source}.", source, "verdict",
-            n_rows=n_rows, shared=parts.shared,
-        ),
-        Check(
+            EXPECTED_ERROR, symbol, mean, at_most(limit), meaning, source, "verdict", remedy,
+            n_rows=0 if errors is None else n_rows, shared=parts.shared,
+        )
+    ]  # fmt: skip
+    if errors is not None:
+        worst, n_shaky = int(errors.argmax()), int((errors > 2 * limit).sum())
+        line = Check(
             f"least stable {noun}", f"max of {symbol.removeprefix('mean ')}", float(errors[worst]), at_most(2 * limit),
             f"{noun.capitalize()} {worst}. {n_shaky} {_plural(noun)} are above the limit: do not rely on them.", source,
-        ),
-    ]  # fmt: skip
-    return lines + _parts_checks(parts)
+        )  # fmt: skip
+        lines.append(line)
+    return lines + parts_checks(parts)
 
 
-def _parts_checks(parts: PartErrors) -> list[Check]:
+def parts_checks(parts: PartErrors) -> list[Check]:
     """Report how many parts could be fitted, if some could not."""
     return [
         Check(

@@ -9,12 +9,10 @@ import numpy as np
 
 from .checks import Check, at_most
 from .goodness import Misfit, share_of
+from .limits import NOISE_RATIO
 
 _EM_SHARE = 0.8  # error of an EM fit relative to a fit by moments, on data with known answers
-_MAX_RATIO_ACROSS, _MAX_RATIO_WITHIN = (
-    2.0,
-    3.0,
-)  # times the noise; within a view, moment estimates add their own
+_MAX_RATIO_WITHIN = 3.0  # times the noise; within a view, moment estimates add their own
 
 Norms: TypeAlias = tuple[float, float, float]
 
@@ -74,7 +72,7 @@ class ViewMisfits(NamedTuple):
         remedy = f"Remove what {views} share besides the {component_noun}, or compare with more {component_noun}."
         lines = [
             *self.tensor.checks(noun=component_noun),
-            _independence_check(views, self.across, _MAX_RATIO_ACROSS, remedy),
+            _independence_check(views, self.across, NOISE_RATIO, remedy),
         ]
         if self.within is not None:
             remedy = f"Some {parts} repeat others: remove them, or merge them."

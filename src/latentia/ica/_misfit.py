@@ -22,15 +22,13 @@ import numpy as np
 from scipy import stats
 
 from ..evidence import Misfit
+from ..evidence.limits import MANY_STANDARD_ERRORS, NOISE_RATIO
 from ..moments import FourthSums
 from ..tensor.operators import SymmetricFour
 
-_MIN_LIMIT = 2.0  # ratio that noise alone seldom reaches, with many entries
 _FALSE_ALARM = 0.01  # chance that noise is above the limit
 _GAUSSIAN_CHANCE = 0.005  # chance that Gaussian rows are taken as non-Gaussian
-_MIN_EXCESS = 2.0  # excess that dependent Gaussian rows seldom reach
 _ERROR_PER_SHARE = 1.7  # amplitude of other sources in a recovered one, for a misfit as large as the cumulant
-_DEVIATIONS = 3.0  # standard errors of a kurtosis; the largest of several directions is beyond one
 _MIN_VARIANCE = 1e-2  # smallest variance of a half in white coordinates
 _MANY_COMPONENTS = 16  # From here on one split has enough entries.
 
@@ -100,7 +98,7 @@ def measure_cumulant_fit(
     ]
     noises = [SymmetricFour((first.packed - second.packed) / 2, k) for first, second in halves]
     if k < 2:
-        return CumulantFit(Misfit(), _MIN_LIMIT, None, _MIN_EXCESS, noises[0])
+        return CumulantFit(Misfit(), NOISE_RATIO, None, NOISE_RATIO, noises[0])
     kurtosis = np.diag(_extract_repeated(cumulant)[0])[:n_sources]
     residual, joint_part = _measure_residual(cumulant, kurtosis, is_noisy)
     noise, joint_noise = np.mean(
@@ -170,7 +168,7 @@ def _measure_excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> 
     k = cumulant.dim
     fourth, second = k * (k + 1) * (k + 2) * (k + 3) // 24, k * (k + 1) // 2
     min_excess = float(stats.f.isf(_GAUSSIAN_CHANCE, fourth, n_splits * second))
-    return cumulant.norm_squared() / (12 * variance * fourth), max(_MIN_EXCESS, min_excess)
+    return cumulant.norm_squared() / (12 * variance * fourth), max(NOISE_RATIO, min_excess)
 
 
 def _estimate_rotation_error(kurtosis: np.ndarray, variance: float) -> np.ndarray:
@@ -178,11 +176,11 @@ def _estimate_rotation_error(kurtosis: np.ndarray, variance: float) -> np.ndarra
 
     In m random directions of m sources the largest source of each has about the share (1 + log m) / m.
     """
-    looks_gaussian = kurtosis**2 <= _DEVIATIONS**2 * variance
+    looks_gaussian = kurtosis**2 <= MANY_STANDARD_ERRORS**2 * variance
     m = max(int(looks_gaussian.sum()), 1)
     return np.where(looks_gaussian, np.sqrt(1 - (1 + np.log(m)) / m), 0.0)
 
 
 def _compute_limit(entries: int, n_splits: int) -> float:
     """Compute the ratio that normal noise exceeds by chance in one of a hundred fits, at least 2."""
-    return max(_MIN_LIMIT, float(stats.f.isf(_FALSE_ALARM, entries, n_splits * entries)))
+    return max(NOISE_RATIO, float(stats.f.isf(_FALSE_ALARM, entries, n_splits * entries)))

@@ -35,6 +35,7 @@ from ..evidence import (
     error_checks,
     tensor_checks,
 )
+from ..evidence.limits import MAX_FOREIGN_SHARE, NOISE_RATIO
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.additive import Additive
 from ..fitting.base import fitted, fitting
@@ -62,13 +63,9 @@ from ._misfit import CumulantFit, measure_cumulant_fit
 from ._noise import SourcesInNoise, recover_in_noise
 
 _OVERSAMPLE = 12  # directions beyond the number of components
-_MAX_TRUSTED_ERROR = 0.25  # largest useful amplitude of other sources in a recovered one: 12 dB
 _MAX_LEFT_OUT = 0.05  # largest accepted share of variance outside of the principal directions
 _RIVAL_NOTE = "It includes the distance to a rival, the answer with Gaussian noise, beyond the rival's own error."
 _RIVAL_FACTOR = 3.0  # error of the answer with noise, in errors of the answer without, on data without noise
-_MIN_NOISE_RATIO = (
-    2.0  # squared distance, in squared errors of the answer with noise, from which on that answer is better
-)
 _WHITE_TOLERANCE = 0.1  # largest difference from one of the variances of white rows
 _MAX_ITER = 200
 _NOISE_STARTS, _MANY_COMPONENTS = 4, 16  # starts of least squares in noise, for fewer components than this
@@ -355,7 +352,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive["_Mo
             moments.sum_groups(folds.all), _sum_halves(moments), recovery.unmixing.matrix, rest
         )
         parts = fitted.errors(min(self.n_splits, 1) if self.refine and not recovery.noisy else self.n_splits)
-        if parts.errors is not None and recovery.rival and recovery.rival_error <= _MAX_TRUSTED_ERROR:
+        if parts.errors is not None and recovery.rival and recovery.rival_error <= MAX_FOREIGN_SHARE:
             fitted.rival = _RIVAL_NOTE
             # Later digits are rounding errors.
             distances = np.round(_crosstalk(recovery.rival.matrix @ fitted.model.inverse), 4)
@@ -668,7 +665,7 @@ def _choose_noise_model(recovery: _Recovery, moments: _Moments, seed: int, has_r
         noisy_fit = measure_cumulant_fit(sums, halves, noisy.matrix, noisy.rest)
         distance = _crosstalk(recovery.unmixing.matrix @ noisy.inverse).mean()
         ratio = float((distance / max(errors.mean(), np.finfo(float).tiny)) ** 2)
-        if ratio > _MIN_NOISE_RATIO and noisy_fit.misfit.share <= orthogonal_fit.misfit.share / 2:
+        if ratio > NOISE_RATIO and noisy_fit.misfit.share <= orthogonal_fit.misfit.share / 2:
             return _replace_by_noisy(recovery, noisy, ratio)
         return replace(recovery, noise_ratio=ratio)
     return recovery
@@ -738,7 +735,7 @@ def _checks(recovery: _Recovery, moments: _Moments, parts: PartErrors, cumulant:
     )
     return [
         *error_checks(
-            parts, _MAX_TRUSTED_ERROR, "mean crosstalk", "as amplitude of the other sources in it", "source",
+            parts, MAX_FOREIGN_SHARE, "mean crosstalk", "as amplitude of the other sources in it", "source",
             n_rows=measured.samples,
         ),
         *cumulant.misfit.checks(cumulant.limit, "sources"),
@@ -772,11 +769,11 @@ def _check_noise(recovery: _Recovery) -> list[Check]:
     if recovery.noise_ratio is None:
         return []
     verdict = "Noise is modelled." if recovery.noisy else "Noise is not modelled."
-    if recovery.noise_ratio > _MIN_NOISE_RATIO and not recovery.noisy:
+    if recovery.noise_ratio > NOISE_RATIO and not recovery.noisy:
         verdict = "Noise is not modelled, as it does not explain the misfit of the cumulant."
     return [
         Check(
-            "Gaussian noise", "squared distance / error", recovery.noise_ratio, at_most(_MIN_NOISE_RATIO),
+            "Gaussian noise", "squared distance / error", recovery.noise_ratio, at_most(NOISE_RATIO),
             "Distance between the answers with and without Gaussian noise, relative to the error of the former. Above the "
             f"limit noise is modelled if it explains the cumulant. {verdict}", "Theorem 7.3",
         )
@@ -788,7 +785,7 @@ def _check_hidden_noise(recovery: _Recovery) -> list[Check]:
         return []
     return [
         Check(
-            "noise would show", "error of the answer in noise", recovery.rival_error, at_most(_MAX_TRUSTED_ERROR),
+            "noise would show", "error of the answer in noise", recovery.rival_error, at_most(MAX_FOREIGN_SHARE),
             "Error of the sources if Gaussian noise is allowed for. Above the limit hidden noise may mix them.",
             "Theorem 7.3", "caution",
             "These rows would not show noise as loud as the sources, and errors do not include it: use more rows.",

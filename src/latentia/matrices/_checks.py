@@ -15,11 +15,12 @@ from ..evidence import (
     convergence_checks,
     equal_to,
     noise_limit,
+    parts_checks,
 )
+from ..evidence.limits import MAX_TOTAL_ERROR
 from ..linalg import ScaledSpace
 from ._matrix import Estimate
 
-_MAX_ERROR = 1.0  # l1 error (0 to 2); above it most of the probability is on wrong pairs
 _SIGNAL_SHARE = 0.7  # share of |S|_F: errors below it are clearly below those of independent words
 _MAX_ASYMMETRY = 1.5  # in units of the asymmetry that noise gives symmetric counts
 
@@ -62,13 +63,13 @@ class FitMeasurements:
 def matrix_checks(m: FitMeasurements) -> list[Check]:
     space, size = m.space, len(m.space.marginals)
     signal, kept_signal = (float(np.sqrt((space.signal**2).sum() + squared_rest)) for squared_rest in (m.missing, 0.0))
-    limit = min(max(_SIGNAL_SHARE * kept_signal, 0.02), _MAX_ERROR)
+    limit = min(max(_SIGNAL_SHARE * kept_signal, 0.02), MAX_TOTAL_ERROR)
     lines = [
-        Check(
-            "expected error", "|B - B'|_1", m.error, at_most(limit),
-            "Expected l1 error (0 to 2). That of independent words is about 0.8 |S|_F, where S has the kept directions. Above "
-            "1 most of the probability is on wrong pairs.", "Theorem 1.1", "verdict",
-            "It is hardly better than independence: give more pairs, or a lower rank.",
+        total_error_check(
+            m.error, limit,
+            "That of independent words is about 0.8 |S|_F, where S has the kept directions. Above 1 most of the probability is "
+            "on wrong pairs.",
+            "Theorem 1.1", "It is hardly better than independence: give more pairs, or a lower rank.",
         ),
         Check(
             "directions kept", "|lambda_k| > e", float(space.n_kept), equal_to(m.directions),
@@ -80,16 +81,8 @@ def matrix_checks(m: FitMeasurements) -> list[Check]:
             "Norm of the associations between words; a direction with less than e / 2 cannot be detected.", "section 1.2.2",
             "verdict" if m.directions else "note",
         ),
-        Check(
-            "pairs per word", "N / M", m.n_pairs / size, at_least(1),
-            "The sample size of the theorem is of the order of M.", "Theorem 1.5", "verdict",
-        ),
+        pairs_note(m.n_pairs / size),
     ]  # fmt: skip
-    if m.directions and not space.n_kept:
-        meaning = (
-            "Words tell nothing about each other beyond their frequencies: the matrix is that of independent words."
-        )
-        lines.append(Check("structure", "|lambda_1| > e", 0.0, at_least(1), meaning, "section 2", "veto"))
     return [*lines, *_fit_checks(m), *_refinement_checks(m), *_data_checks(m), *part_checks(m.parts)]
 
 
@@ -144,10 +137,20 @@ def part_checks(parts: PartErrors) -> list[Check]:
     if parts.errors is not None:
         meaning = "l1 distance to fits on halves of the pairs; it does not include errors that all fits share."
         lines.append(Check("distance to halves", "|B - B_half|_1", float(parts.errors[0]), None, meaning, source))
-    if parts.n_failed:
-        n_fitted = float(parts.n_parts - parts.n_failed)
-        requirement = at_least(-(-3 * parts.n_parts // 4), f"of {parts.n_parts}")
-        lines.append(
-            Check("parts fitted", "halves, three quarters", n_fitted, requirement, parts.reason, source, "verdict")
-        )
-    return lines
+    return lines + parts_checks(parts)
+
+
+def total_error_check(error: float, limit: float, meaning: str, reference: str, remedy: str) -> Check:
+    """Check the expected error of all probabilities together."""
+    return Check(
+        "expected error", "|B - B'|_1", error, at_most(limit), f"Expected l1 error (0 to 2). {meaning}", reference, "verdict",
+        remedy,
+    )  # fmt: skip
+
+
+def pairs_note(pairs_per_word: float) -> Check:
+    """Compare the number of pairs with the sample size of the theorem."""
+    return Check(
+        "pairs per word", "N / M", pairs_per_word, at_least(1), "The sample size of the theorem is of the order of M.",
+        "Theorem 1.5",
+    )  # fmt: skip

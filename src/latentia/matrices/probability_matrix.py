@@ -29,6 +29,7 @@ from ..evidence import (
     PartErrors,
     mean_cosine,
 )
+from ..evidence.limits import MANY_STANDARD_ERRORS
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.additive import Additive
 from ..fitting.base import fitting
@@ -69,7 +70,6 @@ from ._refine import PairUpdate, initialise_nonnegative, make_e_step
 from ._scaled_pairs import SingularSpace
 from .factored import LowRankProduct, total_distance
 
-_MAX_EXCESS = 3.0  # standard deviations of |S|^2 beyond the kept directions
 _HELD_OUT_SHARE = 0.1  # share of the pairs that decide about refinement
 
 
@@ -456,7 +456,7 @@ class ProbabilityMatrix(MatrixMethods, Additive["_PairMoments", Any]):
     def _combine_errors(self, estimate: Estimate, missing: float, parts: PartErrors, counts: sparse.csr_array) -> float:
         """Return the expected error from the counts, combined with the distance to fits on halves if there are any."""
         error = compute_expected_error(estimate.space, missing, self.n_pairs_, self._seed)
-        if measure_excess(estimate.space) > _MAX_EXCESS:
+        if measure_excess(estimate.space) > MANY_STANDARD_ERRORS:
             # The missing part is spread over all cells at most; the part on which halves agree is a lower bound.
             min_error = estimate_persistent_excess(
                 counts, estimate.model.entries, estimate_sum(estimate, self._seed), self._seed

@@ -126,7 +126,7 @@ def build_shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np
             "spread about components", "times", max(outliers, spread), at_most(1.0),
             f"Do rows spread about their component like a Gaussian? {uneven_share:.0%} are at the wrong distance, and a share "
             f"of {tail_share:.2g} is as far out as {_TAIL:g} of a Gaussian's rows; the larger one relative to its limit.",
-            "the model", "caution", remedy,
+            "the model", "note", remedy,
         )
     ]  # fmt: skip
 
@@ -168,7 +168,7 @@ def _check_roundness(mixture: Mixture, moments: Moments) -> Check:
     return Check(
         "round components", "variance", measured, at_most(limit, "above the mean one"),
         "Excess of the variance in the widest direction that the means do not explain. Above the limit components are "
-        "elongated, or each is several.", "the model", "caution",
+        "elongated, or each is several.", "the model", "note",
         "Components are not spherical: compare with more components, or with other units of the features.",
     )  # fmt: skip
 

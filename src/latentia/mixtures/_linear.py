@@ -14,8 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from ..evidence import Check, above
-
-_MIN_DEVIATIONS = 2.0  # smallest gain, in standard errors
+from ..evidence.limits import STANDARD_ERRORS
 
 
 def compute_linear_scores(
@@ -71,7 +70,7 @@ def build_dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[n
     deviations = float(gain.mean() / max(float(gain.std()), np.finfo(float).tiny) * np.sqrt(len(gain)))
     return [
         Check(
-            "better than independent views", "standard errors", deviations, above(_MIN_DEVIATIONS),
+            "better than independent views", "standard errors", deviations, above(STANDARD_ERRORS),
             f"How much better than independence the means of one half of the rows predict the covariances of views in "
             f"{len(gain):,} other rows.",
             "not in the paper", "veto",

@@ -19,6 +19,7 @@ from scipy.spatial.distance import cdist
 from sklearn.covariance import oas
 
 from ..evidence import Check, trivial_checks
+from ..evidence.limits import STANDARD_ERRORS
 from ..exceptions import LatentiaError
 from ..likelihood import log, normalised, single_gaussian
 from ..passes import Blocks, Folds, content_keys, sample_rows
@@ -30,8 +31,7 @@ _MAX_SIMULATED_ROWS = 3000
 _SHAPE_REMEDY = "One Gaussian predicts rows better than components of this shape: compare with another covariance_type."
 _SHAPE_ALLOWANCE = 0.2  # gain of a cloud of another shape, in nats per row; cubes gain up to 0.15
 _WINDOW = 0.125  # half width of the window for counts, as a share of the distance of two means
-_VALLEY_SHARE, _VALLEY_DEVIATIONS = 0.5, 2.0  # share of the rows in a valley, and standard errors
-_DEVIATIONS = 2.0  # standard errors of a gain in held-out rows
+_VALLEY_SHARE = 0.5  # share of the rows in a valley
 
 
 def simulate_cloud(rows: np.ndarray, seed: int) -> np.ndarray:
@@ -85,9 +85,9 @@ def build_structure_checks(
         lines = build_null_checks(gain, _simulate_gains(np.asarray(rows), gain, fit, seed), "single clouds")
     options: dict[str, Any] = {"extra": 0, "n_rows": blocks.n_rows, "against": "one component"}
     if not lines:
-        return trivial_checks(fitted, trivial, deviations=_DEVIATIONS, **options)
+        return trivial_checks(fitted, trivial, deviations=STANDARD_ERRORS, **options)
     # Components of the wrong shape may predict worse than one Gaussian of the right shape, and still exist.
-    (shape,) = trivial_checks(fitted, trivial, deviations=-_DEVIATIONS, **options)
+    (shape,) = trivial_checks(fitted, trivial, deviations=-STANDARD_ERRORS, **options)
     return [*lines, replace(shape, role="caution", remedy=_SHAPE_REMEDY)]
 
 
@@ -156,6 +156,6 @@ def has_valley(rows: np.ndarray, means: np.ndarray, labels: np.ndarray) -> bool:
         )
         first, middle, last = (int((np.abs(positions - position) < _WINDOW).sum()) for position in (0.0, 0.5, 1.0))
         smaller = min(first, last)
-        if middle + _VALLEY_DEVIATIONS * np.sqrt(smaller) < _VALLEY_SHARE * smaller:
+        if middle + STANDARD_ERRORS * np.sqrt(smaller) < _VALLEY_SHARE * smaller:
             return True
     return False

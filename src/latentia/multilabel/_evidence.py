@@ -28,6 +28,7 @@ from ..evidence import (
     trivial_checks,
     whiten_noise,
 )
+from ..evidence.limits import MANY_STANDARD_ERRORS, MAX_L1_ERROR, NOISE_RATIO, STANDARD_ERRORS
 from ..likelihood import Refinement
 from ..passes import sample_rows
 from ..simplex import distributions
@@ -39,13 +40,9 @@ from ._likelihood import log_probabilities, topic_rows
 from ._topics import SMOOTHING, Recovered, Topics
 from .moments import DocumentCounts
 
-_MAX_LIMIT = 0.4  # largest l1 error up to which a topic counts as recovered
 _DELTA = 0.05  # probability that the theorem's bound fails
 _MAX_MISFIT = 3.0  # residual in units of the noise; the completed diagonal leaves more than noise
-_NOISE_FACTOR = 2.0  # multiple of the noise of a real direction: halves share coordinates, which understates the noise
 _MAX_DISTANCE = 2.0  # largest l1 distance
-_DEVIATIONS = 2.0  # standard errors of a gain that pass for noise
-_HEAD_DEVIATIONS = 3.0  # the same for a head that was chosen on these rows
 _MIN_RARE_PREDICTIONS = 20  # fewer predictions of rare labels cannot be judged
 _HEAD_NAMES = {
     "ridge": "ridge regression on supervised directions", "full": "ridge regression on all words",
@@ -69,7 +66,7 @@ def weigh_evidence(
     words, counts = model.word_probabilities_, documents.counts
     # There may be millions of words: judge the frequent ones.
     judged_words = words if recovered.parts is None else words[:, recovered.parts.words]
-    limit = separation_limit(_rows_of_sum_one(judged_words), "cityblock", _MAX_LIMIT)
+    limit = separation_limit(_rows_of_sum_one(judged_words), "cityblock", MAX_L1_ERROR)
     parts, goodness = _goodness(model, documents, recovered, parts, first_half_topics, limit)
     checks = error_checks(
         parts,
@@ -138,7 +135,7 @@ def _goodness(
     )
     trivial = trivial_checks(
         *_against_one_topic(rows, first_half_topics, overall, documents.occurrences), extra=0, n_rows=documents.counts.n_rows,
-        against="word frequencies", unit="document", deviations=_DEVIATIONS,
+        against="word frequencies", unit="document", deviations=STANDARD_ERRORS,
     )  # fmt: skip
     if model.head == "bayes":
         posteriors = [
@@ -147,7 +144,7 @@ def _goodness(
         ]
         trivial += trivial_checks(
             *_compare_labels(posteriors[0], first_half[1], posteriors[1], second_half[1]), extra=0,
-            n_rows=documents.counts.n_rows, against="label frequencies", unit="document", deviations=_DEVIATIONS,
+            n_rows=documents.counts.n_rows, against="label frequencies", unit="document", deviations=STANDARD_ERRORS,
         )  # fmt: skip
     # Fit of moments, and spread of documents of the same topic.
     misfit = _misfit(recovered)
@@ -242,7 +239,7 @@ def _directions(recovered: Recovered, frequencies: np.ndarray) -> np.ndarray:
     parts = recovered.parts
     first, second = (parts.combine(half).second for half in parts.folds.splits[0])
     values, vectors = np.linalg.eigh(parts.combine(parts.folds.all).second)
-    rank = int((values > _NOISE_FACTOR * np.linalg.norm(first - second, 2) / 2).sum())
+    rank = int((values > NOISE_RATIO * np.linalg.norm(first - second, 2) / 2).sum())
     further = vectors[:, ::-1][:, : rank if rank > len(recovered.weights) else 0]
     return np.sqrt(frequencies)[:, None] * (parts.moments.coordinates @ further)
 
@@ -341,26 +338,27 @@ def _head(chosen: Chosen) -> list[Check]:
 
 def _ranking(held_out: Assessment | None) -> list[Check]:
     """List the lines on rankings of labels against their frequencies and against naive Bayes."""
-    name, symbol = "better than label frequencies", "mean of precision@1, 3, 5 and AUC"
-    if held_out is None:
-        meaning, remedy = "There are too few rows to hold some of them out.", "Measure predictions on other rows."
-        return [Check(name, symbol, None, above(0), meaning, "not in the paper", "verdict", remedy)]
-    over_frequencies, over_bayes = held_out.over_frequencies, held_out.over_bayes
-    reached = f"M{symbol[1:]} on {held_out.n_rows:,} rows {held_out.description}: {over_frequencies.value:.3f}"
+    symbol, reached, gain = "mean of precision@1, 3, 5 and AUC", "", None
+    meaning, remedy = "There are too few rows to hold some of them out.", "Measure predictions on other rows."
+    if held_out is not None:
+        over = held_out.over_frequencies
+        gain = over.mean - MANY_STANDARD_ERRORS * over.error
+        reached = f"M{symbol[1:]} on {held_out.n_rows:,} rows {held_out.description}: {over.value:.3f}"
+        meaning = f"{reached}, and {over.simple:.3f} for labels in the order of their frequencies. The value is the gain less "
+        meaning += "three standard errors."
+        remedy = "The words predict no better than label frequencies: do not use the predictions."
     lines = [
         Check(
-            name, symbol, over_frequencies.mean - _HEAD_DEVIATIONS * over_frequencies.error, above(0),
-            f"{reached}, and {over_frequencies.simple:.3f} for labels in the order of their frequencies. The value is the gain "
-            "less three standard errors.",
-            "not in the paper", "verdict", "The words predict no better than label frequencies: do not use the predictions.",
+            "better than label frequencies", symbol, gain, above(0), meaning, "not in the paper", "verdict", remedy,
         )
     ]  # fmt: skip
+    over_bayes = None if held_out is None else held_out.over_bayes
     if over_bayes is None:
         return lines
     return [
         *lines,
         Check(
-            "as good as naive Bayes", symbol, over_bayes.mean + _DEVIATIONS * over_bayes.error, at_least(0),
+            "as good as naive Bayes", symbol, over_bayes.mean + STANDARD_ERRORS * over_bayes.error, at_least(0),
             f"{reached}, and {over_bayes.simple:.3f} for naive Bayes. The value is the gain plus two standard errors.",
             "not in the paper", "caution",
             "Naive Bayes on the same words ranks labels better: try another head, or other n_components.",

@@ -21,12 +21,14 @@ from ..evidence import (
     missing_checks,
     trivial_checks,
 )
+from ..evidence.limits import MAX_RELATIVE_ERROR
 from ..exceptions import LatentiaError
 from ..linalg import unit_rows
 from ..metrics import nearest_others
 from ..simplex import hull_separation
 from ._descent import row_weights
 from ._misfit import (
+    STRUCTURE_RATIO,
     Bend,
     PureRowTest,
     compute_residuals,
@@ -36,14 +38,12 @@ from ._misfit import (
     rms_length,
     single_row_check,
 )
+from ._span import count_distinguishing
 
-_MAX_TRUSTED_ERROR = 0.2  # largest error of a trusted component, in lengths of a component
 _MAX_LEVERAGE = 0.8  # beyond this leverage of a feature, its residuals do not show its noise
-_PURE_RADIUS = 2.0  # standard deviations of noise within which rows count as pure
 _NEGLIGIBLE = 1e-12  # share of the rows' squared length that counts as zero
 _REMAINING_SHARE = 0.25  # error that is assumed after refinement, as a share of the distance that it moved components
 _MAX_OUTSIDE = 2.0  # limit of the part of the rows outside the hull, relative to noise
-_MAX_STRUCTURE = 1.5  # limit of the largest residual direction, relative to noise
 
 
 def component_distances(first: np.ndarray, second: np.ndarray, mixing: str) -> np.ndarray:
@@ -58,9 +58,9 @@ def find_error_limit(vertices: np.ndarray, mixing: str) -> tuple[float, np.ndarr
     """Return the limit of the mean expected error, and the distance of each component to the nearest other one."""
     vertices = unit_rows(vertices) if mixing == "cone" else vertices
     if len(vertices) == 1:
-        return _MAX_TRUSTED_ERROR, np.full(1, np.inf)
+        return MAX_RELATIVE_ERROR, np.full(1, np.inf)
     distances = nearest_others(vertices, "euclidean") / rms_length(vertices)
-    return min(_MAX_TRUSTED_ERROR, float(distances.mean()) / 3), distances
+    return min(MAX_RELATIVE_ERROR, float(distances.mean()) / 3), distances
 
 
 LEFT_OUT = "The fit leaves them out, as does what is measured of it."
@@ -266,7 +266,7 @@ def evidence_checks(
             "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio,
             at_most(max(_MAX_OUTSIDE, hull.noise_limit), "1 for noise"),
             "Squared distance of the rows from the hull of the components, within their span, relative to noise. A large value "
-            "means that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
+            "means that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "note",
             "No rows seem to be a single component: look at the rows with the largest residual, or use ApproximateNMF.",
         ),
         pure_row_test.check(),
@@ -287,10 +287,20 @@ def evidence_checks(
 def structure_check(misfit: Misfit) -> Check:
     """Check that residuals have no direction larger than noise."""
     return Check(
-        "goodness of fit", "|R|^2 / |N|^2", misfit.ratio, at_most(_MAX_STRUCTURE, "1 for noise"),
+        "goodness of fit", "|R|^2 / |N|^2", misfit.ratio, at_most(STRUCTURE_RATIO, "1 for noise"),
         "The largest direction of the residuals, compared with the same under random signs.",
         "not in the papers", "caution",
         "The rows have structure beyond these components: compare with more of them.",
+    )  # fmt: skip
+
+
+def distinguishing_check(components: np.ndarray, weights: np.ndarray) -> Check:
+    """Check that each of two components has features and rows without the other."""
+    return Check(
+        "features and rows of one alone", "least of a pair", float(count_distinguishing(components, weights)), at_least(2),
+        "Features and rows that have one component without the other. Where there are none, other factors give the same rows.",
+        "section 2.5", "caution",
+        "Other components may give the same rows: do not read much into the small entries of these.",
     )  # fmt: skip
 
 
@@ -335,7 +345,7 @@ def _count_pure_rows(measured: FitMeasurements) -> np.ndarray:
     vertex_lengths = np.einsum("ij,ij->i", measured.vertices, measured.vertices)
     squared = point_lengths[:, None] - 2 * measured.points @ measured.vertices.T + vertex_lengths
     k = measured.points.shape[1]
-    limit = 1.5 * measured.noise * (k + _PURE_RADIUS * np.sqrt(2 * k))  # a vertex has less noise than a row
+    limit = 1.5 * measured.noise * (k + 2 * np.sqrt(2 * k))  # a vertex has less noise than a row
     return np.asarray((squared <= np.maximum(limit, 1e-20 * vertex_lengths)).sum(axis=0))
 
 

@@ -30,6 +30,7 @@ from typing import Literal
 import numpy as np
 
 from ..evidence import Check, above, at_most
+from ..evidence.limits import MANY_STANDARD_ERRORS, NOISE_RATIO
 from ..likelihood import over, refine
 from ..linalg import unit_rows
 from ..passes import Blocks
@@ -39,19 +40,16 @@ from ._points import choose_evenly
 Mixing = Literal["simplex", "cone"]
 
 _ROUNDS, ROWS = 20, 1000  # of least squares, and rows at most that it is done on
-_MAX_MOVE_RATIO = 2.0  # squared moves beyond this multiple of those by noise are seldom noise
 _ERROR_PER_MOVE = 1.25  # error of components without pure rows, in distances that so many rounds move them
 _MAX_MOVE_PER_STRUCTURE = 30.0  # moves that follow a structure: 1 to 13 of its sizes; without pure rows 100 and more
-_STRUCTURE_RATIO = 1.5  # a residual direction beyond this multiple of noise is structure
+STRUCTURE_RATIO = 1.5  # a residual direction beyond this multiple of noise is structure
 _ERROR_PER_STRUCTURE = (
     1.4  # error of vertices, in sizes of the largest structure; above 1, since there are further ones
 )
 _MAX_SHARING = 1e6  # cap of a ratio to noise
-_BEND_MARGIN = 3.0  # standard errors that are taken off a bend
 _MIN_BEND_SIGNIFICANCE = 7.0  # least size of a bend in standard errors; counts look bent by up to six
 _MIN_BEND_SHARE = 0.85  # least share of the largest residual direction that a bend explains
 _DRAWS_PER_SPLIT = 2  # simulated tables per split
-_CHANCE_MULTIPLE = 2.0  # a squared mean shift up to this multiple of its variance may be chance
 _ERROR_PER_SHIFT = 2.5  # error of components, in mean shifts of simulated fits
 _NEGLIGIBLE = 1e-20  # share of squared lengths that counts as zero
 
@@ -111,7 +109,7 @@ def measure_followed_structure(
     )
     size = float(np.sqrt(max(largest - noise, 0.0) / len(rows))) / rms_length(vertices)
     explains = (
-        largest > _STRUCTURE_RATIO * noise
+        largest > STRUCTURE_RATIO * noise
         and _measure_distances(vertices, recovered, mixing).mean() < _MAX_MOVE_PER_STRUCTURE * size
     )
     return size if explains else None
@@ -142,7 +140,7 @@ def estimate_bias(components: np.ndarray, draws: list[np.ndarray]) -> np.ndarray
     """
     shifts = np.stack([unit_rows(draw) for draw in draws]) - unit_rows(components)
     chance = shifts.var(axis=0, ddof=1).sum(axis=1) / len(draws)
-    squared = (shifts.mean(axis=0) ** 2).sum(axis=1) - _CHANCE_MULTIPLE * chance
+    squared = (shifts.mean(axis=0) ** 2).sum(axis=1) - NOISE_RATIO * chance
     return np.asarray(_ERROR_PER_SHIFT * np.sqrt(np.maximum(squared, 0.0)))
 
 
@@ -190,7 +188,7 @@ class PureRowTest:
     def bias(self) -> np.ndarray:
         """Error of each component that the test implies, shape (r,)."""
         noise = np.inf if self.noise is None else self.noise
-        move_errors = np.asarray(_ERROR_PER_MOVE * np.sqrt(np.maximum(self.moved**2 - _MAX_MOVE_RATIO * noise, 0.0)))
+        move_errors = np.asarray(_ERROR_PER_MOVE * np.sqrt(np.maximum(self.moved**2 - NOISE_RATIO * noise, 0.0)))
         if self.structure is None:
             return move_errors
         # Vertices are off by the structure in a row, or may lie among rows that have more of it.
@@ -202,7 +200,7 @@ class PureRowTest:
         squared_move = float((self.moved**2).mean())
         ratio = None if self.noise is None else squared_move / max(self.noise, _NEGLIGIBLE)
         return Check(
-            "found without pure rows", "|w - w'|^2 / |N|^2", ratio, at_most(_MAX_MOVE_RATIO, "1 for noise"),
+            "found without pure rows", "|w - w'|^2 / |N|^2", ratio, at_most(NOISE_RATIO, "1 for noise"),
             "How far least squares on all rows, which needs no pure rows, moves the components, relative to how far it moves "
             "them in simulated mixtures with noise. Expected errors include the excess.", "not in the papers", "caution",
             "Rows that are mixtures suggest other components: look for outliers, compare other numbers of components, or use "
@@ -232,11 +230,11 @@ def measure_sharing(weights: np.ndarray, vertices: np.ndarray, mixing: Mixing, n
 
 
 def single_row_check(sharing: np.ndarray) -> Check:
-    """Return the check, which asks for care where a component is in a single row."""
+    """Return the note on components in a single row."""
     return Check(
         "components in other rows", "least, over noise", float(sharing.min()), above(1),
         "Squared weights on a component in all rows but the purest one, relative to those by noise alone. Where they are no "
-        "larger, the expected error is the distance to the next component.", "not in the papers", "caution",
+        "larger, the expected error is the distance to the next component.", "not in the papers", "note",
         "Some components are in a single row: leave this row out if it is an outlier, or ask for fewer components.",
     )  # fmt: skip
 
@@ -283,7 +281,7 @@ class Bend:
             error = max(float(np.linalg.norm(scores.sum(axis=axis))) for axis in (0, 1))
             best_gain = along**2 / size
             is_certain = abs(along) > _MIN_BEND_SIGNIFICANCE * error and best_gain > _MIN_BEND_SHARE * structure
-            certain_size = (abs(along) - _BEND_MARGIN * error) / size if is_certain else 0.0
+            certain_size = (abs(along) - MANY_STANDARD_ERRORS * error) / size if is_certain else 0.0
             share = min(best_gain / structure, 1.0) if is_certain and not component_change.any() else 0.0
             bend = cls(along / size, certain_size * _measure_turn(components, mean * component_change, mixing), share)
         return bend

@@ -24,7 +24,7 @@ from .. import _fields as of
 from .._entries import missing_entries
 from .._parameters import Integer, NComponents, Number, Seed, check_parameter
 from .._validation import gaps_of, table_blocks, weighted
-from ..evidence import Check, Misfit, PartErrors, at_least, at_most, bounds, error_checks
+from ..evidence import Check, Misfit, PartErrors, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted, Subset
@@ -37,6 +37,7 @@ from ._evidence import (
     FitMeasurements,
     column_predictor,
     component_distances,
+    distinguishing_check,
     feature_prediction_checks,
     find_error_limit,
     gaps_checks,
@@ -48,15 +49,13 @@ from ._misfit import Bend, estimate_clipping_bias
 from ._model import FactorModel, to_dense
 from ._points import Table, compute_leading_triplets, read_table
 from ._selection import find_hull_vertices
-from ._span import count_distinguishing, measure_freedom, reduce_negative_parts
+from ._span import measure_freedom, reduce_negative_parts
 
 _FIRST_ROUNDS = 20  # rounds of descent of every start
 _ERROR_TOL = 1e-6  # change of the error at which the descent of the best starts ends
 _N_FOLLOWED = 3  # starts whose descent is followed to the end
 _N_HALF_STARTS = 2  # starts for a half of the rows
-_MIN_DISTINGUISHING = 2  # least number of features, and of rows, that one component has without another
 _EQUAL_ERROR = 1.001  # answers up to this multiple of the least error are equally good
-_GOOD_CERTIFICATE = 1.2  # certificate up to which there is little to gain
 _START_NOISE = 1e-3  # noise that is added to the unit rows of a start, so that none depend on each other
 _EXACT = 1e-12  # share of the rows' length that counts as zero
 _MAX_SAMPLE = 2000  # rows whose evidence is measured
@@ -344,17 +343,11 @@ class ApproximateNMF(FactorModel[None, "_Solution"]):
         checks = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
         checks += [
             Check(
-                "certificate", "|M - A W| / lower bound", self.certificate_, at_most(_GOOD_CERTIFICATE),
+                "certificate", "|M - A W| / lower bound", self.certificate_, at_most(1.2),
                 "No factorization with as many components has an error below the lower bound: at 1 none is better.",
-                "Theorem 2.49", "caution", "A better factorization may exist: raise n_init.",
+                "Theorem 2.49", "note", "A better factorization may exist: raise n_init.",
             ),
-            Check(
-                "features and rows of one alone", "least of a pair",
-                float(count_distinguishing(solution.components, weights)), at_least(_MIN_DISTINGUISHING),
-                "Features and rows that have one component without the other. Where there are none, other factors give the "
-                "same rows; the theorem bounds the error of A W, not that of W.", "section 2.5", "caution",
-                "Other components may give the same rows: do not read much into the small entries of these.",
-            ),
+            distinguishing_check(solution.components, weights),
             bend.check(limit),
             structure_check(misfit),
             surplus_check(measured),

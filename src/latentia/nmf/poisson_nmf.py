@@ -25,7 +25,7 @@ from .. import _fields as of
 from .._entries import missing_entries
 from .._parameters import Integer, NComponents, Number, Seed
 from .._validation import check_gaps, gaps_of, table_blocks, weighted
-from ..evidence import Check, Misfit, PartErrors, at_least, at_most, error_checks, trivial_checks
+from ..evidence import Check, Misfit, PartErrors, at_most, error_checks, trivial_checks
 from ..exceptions import LatentiaError
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted, Subset
@@ -44,14 +44,20 @@ from ._counts import (
     sum_rows,
 )
 from ._descent import fill_gaps
-from ._evidence import LEFT_OUT, component_distances, find_error_limit, gaps_checks, structure_check
+from ._evidence import (
+    LEFT_OUT,
+    component_distances,
+    distinguishing_check,
+    find_error_limit,
+    gaps_checks,
+    structure_check,
+)
 from ._misfit import ROWS, estimate_bias, measure_largest_direction
 from ._model import FactorModel
 from ._points import choose_evenly
-from ._span import count_distinguishing, measure_freedom
+from ._span import measure_freedom
 
 _HALF_TOL_FACTOR = 3  # multiple of the tolerance for halves of the rows
-_MIN_DISTINGUISHING = 2  # least number of features, and of rows, that one component has without another
 _MAX_ROWS, _MAX_COLUMNS = 2000, 500  # rows whose evidence is measured, and their most frequent columns
 _MIN_RELATIVE_SUM = (
     0.25  # share of the mean sum below which a row or a column has too few counts to distinguish components
@@ -316,14 +322,7 @@ class PoissonNMF(FactorModel[None, _Solution]):
         solution: _Solution = fitted.model
         checks = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
         checks += [
-            Check(
-                "features and rows of one alone", "least of a pair",
-                float(count_distinguishing(_divide_by_largest(solution.components.T).T, _divide_by_largest(weights))),
-                at_least(_MIN_DISTINGUISHING),
-                "Features and rows that have one component without the other. Where there are none, other factors give the "
-                "same rows.", "section 2.5", "caution",
-                "Other components may give the same rows: do not read much into the small entries of these.",
-            ),
+            distinguishing_check(_divide_by_largest(solution.components.T).T, _divide_by_largest(weights)),
             structure_check(misfit),
             *self._prediction_checks(fitted),
             Check(

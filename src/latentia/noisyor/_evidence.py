@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks, rank_checks
+from ..evidence.limits import MAX_DIRECTION_ERROR
 from ..metrics.matching import nearest_other_distance
 from ._em import MAX_CROWDED, MAX_ENUMERATED, MIN_GAIN, NetworkRefinement
 from ._goodness import Goodness, max_mean_square
@@ -18,7 +19,6 @@ from .inference.search import MAX_CONFIGURATIONS
 
 _MIN_LINK_STRENGTH = 0.05  # strength from which a cause counts as linked to a finding
 _MIN_ABSENCES = 20  # joint absences below which the PMI of a pair is noise
-_MAX_LIMIT = 0.3  # largest error up to which a cause counts as recovered
 _PMI_ACCURACY = 0.1  # accuracy of PMI in the sample size of the theorem
 _TINY = 1e-12
 _MAX_REMAINING = 0.05  # relative systematic error that needs no further corrections
@@ -201,9 +201,9 @@ def _em_checks(refined: NetworkRefinement) -> list[Check]:
 def _error_limit(weights: np.ndarray) -> float:
     """Return the largest error that still separates causes: a third of the smallest relative distance, at most .3."""
     if len(weights) == 1:
-        return _MAX_LIMIT
+        return MAX_DIRECTION_ERROR
     lengths = np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), _TINY)
-    return min(_MAX_LIMIT, nearest_other_distance(weights / lengths, "euclidean") / 3)
+    return min(MAX_DIRECTION_ERROR, nearest_other_distance(weights / lengths, "euclidean") / 3)
 
 
 def _rank_checks(measured: FitDiagnostics, m: int) -> list[Check]:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..evidence import Check, Misfit, at_most
+from ..evidence.limits import MANY_STANDARD_ERRORS
 from ..likelihood import normalised, over, refine
 from ..likelihood.products import ProductMixtureUpdate, product_log_density
 from ..likelihood.rows import scale_exp
@@ -32,7 +33,6 @@ from .inference import posteriors
 from .inference.network import Network
 
 _DRAWS = 4  # draws of the causes of each row
-_N_DEVIATIONS = 3.0  # standard deviations of the spread that pass for noise
 _MAX_CAUSE_PAIRS = 4.0  # mean square of standard scores of pairs of causes; noise alone gives one
 _MAX_FINDING_EXCESS = 0.25  # excess over one of that of pairs of findings
 _NOISE = 4.0  # standard deviations of the mean square that pass for noise
@@ -68,7 +68,7 @@ class Goodness:
     @property
     def bias(self) -> float:
         """Relative error of the weights due to the spread, where that is clearly more than noise."""
-        return float(np.sqrt(max(self.spread[0] - _N_DEVIATIONS * self.spread[1], 0.0)))
+        return float(np.sqrt(max(self.spread[0] - MANY_STANDARD_ERRORS * self.spread[1], 0.0)))
 
     def checks(self, limit: float) -> list[Check]:
         """List the lines of the evidence table."""

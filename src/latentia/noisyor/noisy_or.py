@@ -23,6 +23,7 @@ from .._parameters import Integer, NComponents, Number, OrNone, Seed, Sizes
 from .._validation import table_blocks, weighted
 from ..comparing.profile import Profile
 from ..evidence import Check, ComponentView, Misfit, PartErrors, bounds, trivial_checks
+from ..evidence.limits import STANDARD_ERRORS
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..fitting.additive import Additive
 from ..fitting.base import fitting
@@ -60,7 +61,6 @@ from .baskets import choose_items, is_baskets, make_basket_table
 from .inference import Network
 
 _SAMPLED_ROWS, _CROWDED_ROWS = 2000, 300  # rows on which a network is compared with independent findings
-_DEVIATIONS = 2.0  # standard deviations of the gain over independent findings that pass for noise
 _MIN_ROWS = 100  # fewer rows have no joint absences of triples to speak of
 _N_PARTITIONS = 5  # random partitions of the findings into three sets, whose networks the evidence compares
 _MAX_ERROR = 2.0  # largest relative error of a cause, that of one without agreement
@@ -457,7 +457,7 @@ class NoisyOr(NetworkMethods, Additive["_Moments", NetworkRefinement]):
         of_causes, of_chance = compare_with_independence(half.network, rows, moments.frequency[moments.is_used])
         trivial = trivial_checks(
             of_causes, of_chance,
-            extra=0, n_rows=fitted.rows.n_rows, against="independent findings", deviations=_DEVIATIONS,
+            extra=0, n_rows=fitted.rows.n_rows, against="independent findings", deviations=STANDARD_ERRORS,
         )  # fmt: skip
         (train,) = sample_rows(moments.restrict(fitted.rows.group(first, fitted.folds)), _CLASS_ROWS)
         trivial += check_against_classes(of_causes, rows, train, network.m, self._seed)

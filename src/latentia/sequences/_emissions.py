@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from .. import _fields as of
 from .._entries import missing_entries
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
+from ..evidence.limits import MAX_L1_ERROR
 from ..exceptions import LatentiaError
 from ..likelihood import Values, over, refine, single_gaussian
 from ..likelihood.products import product_log_density
@@ -43,7 +44,6 @@ from .updates import (
 
 Covariance: TypeAlias = Literal["diag", "full", "tied"]
 
-_MAX_TRUSTED_ERROR = 0.4  # largest l1 error of a state's symbols (0 to 2) that is still useful
 _STEPS_PER_PARAMETER = 10  # steps per coefficient of the linear model without states
 _MOMENT_FLOOR = 0.02  # smallest variance of a feature in a state by moments, as a share of the feature's variance
 _EM_FLOOR = 1e-4  # the same in EM: states can be far narrower than the distance between them
@@ -250,7 +250,7 @@ class Symbols:
         return []
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
-        limit = separation_limit(chain.emissions, "cityblock", _MAX_TRUSTED_ERROR)
+        limit = separation_limit(chain.emissions, "cityblock", MAX_L1_ERROR)
         unit = "0 is exact, 2 is all wrong"
         return error_checks(parts, limit, "mean |O_k - O'_k|_1", unit, "state", n_rows=n_steps)
 

@@ -13,15 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..evidence import Check, PartErrors, above, at_most, bounds, error_checks
+from ..evidence.limits import MANY_STANDARD_ERRORS, MAX_L1_ERROR
 from ..linalg import ScaledSpace, signal_norm
 from ._chain import Chain
 
-MIN_DEVIATIONS = 3.0  # of the lagged score on held-out steps: chance below 0.3%
-
-_MAX_NORM_DEVIATIONS = 3.0  # standard deviations of the norm of the misfit
 _MAX_REPEAT_DEVIATIONS = 4.0  # standard deviations of the number of returning symbols
 _ERROR_PER_SHARE = 0.5  # error of a state, as a share of the states' distance, for a misfit as large as all of S
-_MAX_TRUSTED_ERROR = 0.4  # largest useful l1 error of a state's symbols (0 to 2); also a third of the states' distance
 _MIN_TEST_CHANCE = 2 / 3  # smallest chance that the best possible test is right
 _MAX_BOUND_SYMBOLS = 1_000_000  # The bound is a sum over at most this many symbols.
 _MAX_SHARE_DIFFERENCE = 0.2  # between the states, where the method takes their shares to be equal
@@ -52,10 +49,10 @@ class PairFit(NamedTuple):
         return np.full(2, _ERROR_PER_SHARE * self.share * separation)
 
     def checks(self) -> list[Check]:
-        """Build two checks that ask for care if they fail."""
+        """Build a check that asks for care if it fails, and a note."""
         return [
             Check(
-                "goodness of fit", "(|S|^2 - l^2) / sd", self.deviations, at_most(_MAX_NORM_DEVIATIONS, "standard deviations"),
+                "goodness of fit", "(|S|^2 - l^2) / sd", self.deviations, at_most(MANY_STANDARD_ERRORS, "standard deviations"),
                 "Pairs of neighbours that two states do not explain. Above the limit the steps have structure that the model "
                 "lacks, and the expected errors are larger.", "not in the paper", "caution", _REMEDY,
             ),
@@ -63,7 +60,7 @@ class PairFit(NamedTuple):
                 "symbols that return", "sum of c_xx, 1 to 3 apart", abs(self.repeats),
                 at_most(_MAX_REPEAT_DEVIATIONS, "standard deviations"),
                 "How often a symbol returns within three steps, compared with what the states make likely.",
-                "not in the paper", "caution", _REMEDY,
+                "not in the paper", "note", _REMEDY,
             ),
         ]  # fmt: skip
 
@@ -89,7 +86,7 @@ def compare_pairs(
     signal = float(space.signal[0] ** 2) if space.n_kept else space.edge**2 / 4
     deviation = space.edge**2 / 2
     residual = max(norm - signal, 0.0)
-    share = float(np.sqrt(residual / norm)) if norm > 0 and residual > _MAX_NORM_DEVIATIONS * deviation else 0.0
+    share = float(np.sqrt(residual / norm)) if norm > 0 and residual > MANY_STANDARD_ERRORS * deviation else 0.0
     return PairFit((norm - signal) / deviation, share, _measure_repeats(space.marginals, lagged, chain, copies))
 
 
@@ -158,11 +155,11 @@ class ChainMeasurements(NamedTuple):
     def limit(self) -> float:
         """Largest useful error: a third of the states' distance by the moments, less what errors add to that distance."""
         if self.chain is None:
-            return _MAX_TRUSTED_ERROR
+            return MAX_L1_ERROR
         separation = float(np.abs(self.chain.emissions[0] - self.chain.emissions[1]).sum())
         errors = self.parts.errors
         noise = 0.0 if errors is None else min(float(np.linalg.norm(errors)), 0.9 * separation)
-        return min(_MAX_TRUSTED_ERROR, float(np.sqrt(separation**2 - noise**2)) / 3)
+        return min(MAX_L1_ERROR, float(np.sqrt(separation**2 - noise**2)) / 3)
 
 
 def best_test(occurrences: np.ndarray, lengths: np.ndarray, chain: Chain | None) -> float:
@@ -188,18 +185,18 @@ def build_chain_checks(m: ChainMeasurements, n_steps: int) -> list[Check]:
         *([] if m.fit is None else m.fit.checks()),
         Check(
             "leading eigenvalue", "|lambda_1(S)|", abs(m.spectrum), above(m.edge, "e"),
-            "Of the scaled counts of neighbours, compared with the edge of the noise.", "appendix C", "verdict",
+            "Of the scaled counts of neighbours, compared with the edge of the noise.", "appendix C",
         ),
         Check(
-            "agreement of neighbours", "c_1 / sd", abs(m.deviations), above(MIN_DEVIATIONS), "Lagged score on held-out steps, "
-            "in standard deviations of independent steps.", "Theorem 1.5",
+            "agreement of neighbours", "c_1 / sd", abs(m.deviations), above(MANY_STANDARD_ERRORS),
+            "Lagged score on held-out steps, in standard deviations of independent steps.", "Theorem 1.5",
             "verdict" if m.is_crossed else "note",
         ),
         Check(
             "best possible test", "1/2 + (E[Y^2] - 1)^(1/2) / 4", m.best_test, above(_MIN_TEST_CHANCE, "1/2 for a coin"),
             "Largest chance with which any method can distinguish two states from independent draws of as many steps and "
             "symbols. The states share no symbol and switch as the fitted ones do, or else every fourth step. 1: no bound.",
-            "Lemma B.6", "veto",
+            "Lemma B.6", "note",
             "In so few steps no method detects two states that switch as often: give about five steps per symbol.",
         ),
         *([] if m.share_difference is None else [_build_symmetry_check(m.share_difference)]),

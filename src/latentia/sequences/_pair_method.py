@@ -16,12 +16,13 @@ from ..evidence import (
     Check,
     trivial_checks,
 )
+from ..evidence.limits import MANY_STANDARD_ERRORS
 from ..linalg import ScaledSpace, scaled_eigenspace
 from ..moments import symmetric_counts
 from ..simplex import distributions
 from ._chain import Chain, compute_stationary
 from ._copies import find_first_copies
-from ._pair_evidence import MIN_DEVIATIONS, PairFit, compare_pairs, pair_log_likelihoods
+from ._pair_evidence import PairFit, compare_pairs, pair_log_likelihoods
 
 _MIN_SHARE = 0.02  # smallest share of a state
 _UNSEEN_STEPS = 0.5  # pseudo-steps of each symbol on held-out steps
@@ -293,7 +294,7 @@ class PairMethod:
 
     def is_strong(self, first: PairRecovery) -> bool:
         """Return True if the direction is above the noise and the scores of neighbours along it agree."""
-        agree = self.cross_fit == 1 or abs(first.moments.deviations) > MIN_DEVIATIONS
+        agree = self.cross_fit == 1 or abs(first.moments.deviations) > MANY_STANDARD_ERRORS
         return abs(first.eigenvalue) > first.space.edge and bool(agree)
 
     def recover_from_distant(self, steps: Steps, first: PairRecovery) -> PairRecovery:
@@ -353,7 +354,7 @@ class PairMethod:
         if not log_likelihoods:
             return []
         fitted, trivial = (np.concatenate(values) for values in zip(*log_likelihoods, strict=True))
-        options: dict[str, Any] = {"against": "frequencies", "unit": "pair", "deviations": MIN_DEVIATIONS}
+        options: dict[str, Any] = {"against": "frequencies", "unit": "pair", "deviations": MANY_STANDARD_ERRORS}
         return trivial_checks(fitted, trivial, extra=0, n_rows=len(fitted), **options)
 
     def estimate_errors(self, recovery: PairRecovery, chain: Chain, n: float) -> np.ndarray:

@@ -17,10 +17,10 @@ from ..evidence import (
     missing_spectrum_share,
     rank_checks,
 )
+from ..evidence.limits import MAX_L1_ERROR
 from ._corpus import Documents, Words
 from ._embedding import Embedding
 
-TRUSTED = 0.4  # Topics of a smaller mean l1 error (0 to 2) are worth reading one by one.
 _MIN_ANCHOR_DOCUMENTS = 20  # An anchor in fewer documents fails its check.
 _MAX_UNEXPLAINED = 0.15  # A larger unexplained share of the co-occurrences fails its check.
 _EXCLUSIVE_SHARE = 0.8  # A word with this part of its occurrences in one topic is exclusive to it.
@@ -62,7 +62,7 @@ class AnchorFit:
     dirichlet_total: float
 
 
-def topic_error_checks(parts: PartErrors, limit: float = TRUSTED, n_documents: int = 0) -> list[Check]:
+def topic_error_checks(parts: PartErrors, limit: float = MAX_L1_ERROR, n_documents: int = 0) -> list[Check]:
     """Return the checks on the expected errors of topics."""
     symbol, unit = "mean |A_k - A'_k|_1", "0 is exact, 2 is all wrong"
     return error_checks(parts, limit, symbol, unit, "topic", n_rows=n_documents)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..evidence import Check, at_most, within
 from ..evidence.checks import number_text
+from ..evidence.limits import MANY_STANDARD_ERRORS
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances, nearest_distances
 from ..moments import WordMoments, correct_for_lda
@@ -28,7 +29,6 @@ from ._prediction import UnseenDocuments
 from ._refine import completion_scores
 from ._tensor_moments import ALPHA0, ROUGH_TOLERANCE, Recovered, eigenvalue_excess, recover, search_alpha0
 
-_DEVIATIONS = 3.0  # Standard deviations from three splits: Student's t exceeds them with a chance of one in forty.
 _ALPHA0_STEP = 3.0  # Factor from one tried alpha_0 to the next.
 _MAX_SINGLE_ALPHA0 = 0.1  # Up to this alpha_0 documents practically have one topic.
 
@@ -62,7 +62,7 @@ class Mixing:
         return [] if self.alpha0 is None else [
             Check(
                 "preferred Dirichlet sum", "alpha_0", self.alpha0,
-                within(alpha0 / _ALPHA0_STEP**0.5, alpha0 * _ALPHA0_STEP**0.5),
+                within(alpha0 / np.sqrt(_ALPHA0_STEP), alpha0 * np.sqrt(_ALPHA0_STEP)),
                 "The sum that completes other documents best, among this one, a third and three times of it, and so on. Errors "
                 "are widened by how far it moves the topics.",
                 "not in the papers", "caution",
@@ -124,7 +124,7 @@ def measure_mixing_by_moments(corpus: Corpus) -> Mixing:
         return Mixing(topics)
     single = eigenvalue_excess(recovered, 0.0)
     noise = float(np.sqrt(np.mean((halves[:, 0] - halves[:, 1]) ** 2))) / 2
-    beyond = abs(2 * single - float(halves.mean())) - _DEVIATIONS * noise
+    beyond = abs(2 * single - float(halves.mean())) - MANY_STANDARD_ERRORS * noise
     if not beyond > 0:
         return Mixing(topics, 0.0)
     alpha0 = search_alpha0(
@@ -168,7 +168,7 @@ def _climb(score_at: Callable[[float], np.ndarray], initial_scores: np.ndarray, 
     while ALPHA0[0] <= alpha0 * step <= ALPHA0[1]:
         new_scores = score_at(alpha0 * step)
         gain = new_scores - initial_scores
-        clear = gain.mean() > _DEVIATIONS * gain.std() / np.sqrt(len(gain))
+        clear = gain.mean() > MANY_STANDARD_ERRORS * gain.std() / np.sqrt(len(gain))
         if not (clear and new_scores.mean() > best_scores.mean()):
             break
         best_scores, alpha0 = new_scores, alpha0 * step

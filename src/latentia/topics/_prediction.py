@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..evidence import Check, trivial_checks
+from ..evidence.limits import STANDARD_ERRORS
 from ..exceptions import LatentiaError
 from ..metrics import split_tokens
 from ..passes import Blocks, Folds, sample_rows
@@ -16,7 +17,6 @@ from ._refine import smooth_topics
 
 _MAX_DOCUMENTS = 500  # Held-out documents to predict,
 _MIN_WORDS = 40_000  # or more of them if they are short: at least this many words, half of which are hidden.
-_DEVIATIONS = 2.0  # Standard errors of the gain: topics of pure noise gain that much by chance.
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def prediction_checks(
         if scores is None:
             return []
     return trivial_checks(
-        *scores, extra=0, n_rows=2, against="word frequencies", unit="document", deviations=_DEVIATIONS
+        *scores, extra=0, n_rows=2, against="word frequencies", unit="document", deviations=STANDARD_ERRORS
     )
 
 
@@ -109,7 +109,7 @@ def _extrapolate(score: Callable[[UnseenDocuments], np.ndarray], blocks: Blocks,
 def _clear_gain(scores: np.ndarray) -> float:
     """Return a lower bound of the gain of the first row over the second, in nats a document."""
     gains = scores[0] - scores[1]
-    return float(gains.mean() - _DEVIATIONS * gains.std() / np.sqrt(gains.size))
+    return float(gains.mean() - STANDARD_ERRORS * gains.std() / np.sqrt(gains.size))
 
 
 def _hold_out(blocks: Blocks, folds: Folds, learned: tuple[int, ...]) -> UnseenDocuments | None:

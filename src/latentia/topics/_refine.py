@@ -18,6 +18,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from ..evidence import Check, PartErrors, at_most, convergence_checks
+from ..evidence.limits import STANDARD_ERRORS
 from ..exceptions import LatentiaError
 from ..likelihood import EStep, Refine, Refinement, fold_in, over, refine, token_probabilities
 from ..metrics import l1_distances, split_tokens
@@ -40,7 +41,6 @@ MAX_RELATIVE_GAIN = 5e-4
 _N_AVERAGED, _N_AVERAGED_OF_PART = 40, 20  # Sweeps of a chain after its burn-in, of all documents and of a subset.
 _MAX_WORDS_OF_CHOICE = 2_000_000  # Occurrences of words for the choice of the start.
 _SHORT_BURN_IN = 20  # Sweeps of the chains that choose the start.
-_DEVIATIONS = 2.0  # Standard errors by which another method must predict better than sampling.
 # Nats a word, a tenth of a percent of perplexity: sweeps won by .00015 where sampled topics were nearer to the truth.
 _MIN_GAIN = 1e-3
 _ALPHA, _WORD_PRIOR = 0.05, 0.03  # Pseudo-counts of sweeps: of a topic in a document, and of a word in a topic.
@@ -336,7 +336,7 @@ def _choose_way(
     for way in (*rivals, Way(start_names[0], "none")):
         scores, refined = score(way, documents, alpha if starts.dirichlet is None else starts.dirichlet)
         gain = scores - posterior
-        min_gain = max(_DEVIATIONS * gain.std() / np.sqrt(len(gain)), _MIN_GAIN * hidden.sum() / len(gain))
+        min_gain = max(STANDARD_ERRORS * gain.std() / np.sqrt(len(gain)), _MIN_GAIN * hidden.sum() / len(gain))
         if gain.mean() > min_gain and scores.sum() > highest:
             chosen, highest = refined, scores.sum()
     return chosen.way, chosen

@@ -26,6 +26,7 @@ from ..evidence import (
     tensor_checks,
     whiten_noise,
 )
+from ..evidence.limits import MAX_L1_ERROR
 from ..exceptions import LatentiaError
 from ..likelihood import Refined
 from ..metrics import nearest_distances
@@ -35,7 +36,7 @@ from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, apply_to_modes, decompose_whitened
 from ._corpus import Documents, check_n_topics, count_documents, min_documents_of_word
 from ._cross_validation import cross_validate_spectrum
-from ._evidence import TRUSTED, topic_error_checks
+from ._evidence import topic_error_checks
 
 ROUGH_TOLERANCE = 1e-5  # For decompositions of subsets of the documents, whose noise is far larger.
 _OVERSAMPLE = 12  # Dimensions beyond the number of topics.
@@ -174,7 +175,9 @@ def measure_distances(model: Refined, other_model: Refined) -> np.ndarray:
 
 def halves_agree(parts: PartErrors, topics: np.ndarray) -> bool:
     """Return True if halves of the documents agree on the topics, so that the errors that they share matter."""
-    return parts.errors is not None and float(parts.errors.mean()) <= separation_limit(topics, "cityblock", TRUSTED)
+    return parts.errors is not None and float(parts.errors.mean()) <= separation_limit(
+        topics, "cityblock", MAX_L1_ERROR
+    )
 
 
 def measure_misfit(
@@ -230,7 +233,7 @@ def moment_checks(
         noise=noise,
         exact=True,
     )
-    limit = separation_limit(refined.parameters.topics, "cityblock", TRUSTED)
+    limit = separation_limit(refined.parameters.topics, "cityblock", MAX_L1_ERROR)
     errors = topic_error_checks(parts, limit, corpus.documents.used)
     return [*errors, *misfit.checks(_MAX_MISFIT_RATIO, "topics"), *tensor_checks(measured), _documents_used(corpus)]
 

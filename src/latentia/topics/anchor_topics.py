@@ -35,6 +35,7 @@ from .._parameters import (
 )
 from .._validation import check_vocabulary, column_names, weighted
 from ..evidence import Check, Evidence, Misfit, PartErrors, separation_limit
+from ..evidence.limits import MAX_L1_ERROR
 from ..exceptions import LatentiaError
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted, Subset
@@ -58,7 +59,7 @@ from ._cross_validation import cross_validate_spectrum
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
-from ._evidence import TRUSTED, AnchorFit, anchor_checks, exclusive_share, measure_unexplained_share
+from ._evidence import AnchorFit, anchor_checks, exclusive_share, measure_unexplained_share
 from ._prediction import UnseenDocuments, prediction_checks, select_unseen_documents
 from ._recover import recover_topics
 from ._refine import (
@@ -598,7 +599,7 @@ class AnchorTopics(Admixture, AdditiveTopics["_CorpusSketch", Refined]):
             words=words,
             dirichlet_total=float(self.dirichlet_.sum()),
         )
-        return anchor_checks(measured, parts, separation_limit(self.components_, "cityblock", TRUSTED))
+        return anchor_checks(measured, parts, separation_limit(self.components_, "cityblock", MAX_L1_ERROR))
 
     def _set_evidence_without_errors(self, reason: str) -> AnchorTopics:
         """Set the evidence of a model without documents; return the model."""

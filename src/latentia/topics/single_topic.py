@@ -23,6 +23,7 @@ from .. import _fields as of
 from .._parameters import NComponents, Seed, seed_of
 from .._validation import weighted, weighted_mean
 from ..evidence import Check, Misfit, PartErrors, at_most, spread_of_documents
+from ..evidence.limits import STANDARD_ERRORS
 from ..exceptions import LatentiaError
 from ..fitting.base import check_size, fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
@@ -63,10 +64,9 @@ from .prevalence import measure_confusions
 _SOFT_WEIGHT = 0.7  # Share of the word frequencies in the initial topics of "auto".
 _PSEUDO_COUNT = 0.01  # Initial pseudo-count of a word, on average.
 _PAIR_SHARE = 0.6  # Part of the unexplained share of the pairs that counts as misfit.
-_NOISE_ERRORS = 2.0  # Standard errors of the noise that are subtracted.
 _ERROR_PER_SPREAD = 1.2  # Error of a topic, relative to the distance between its documents.
 _MAX_SPREAD = 0.1  # Up to this distance documents practically have one topic.
-_STANDARD_ERRORS, _N_DOCUMENTS = 2.0, 4000  # A loss in likelihood is clear above two, on this many documents.
+_N_DOCUMENTS = 4000  # A loss in likelihood is measured on this many documents.
 _MAX_LOSS = 5.0  # Nats that a document counts at most, so that a few long ones do not decide.
 _PSEUDO_COUNT_SHARE = (
     0.25  # Part of the pseudo-counts that predict best: with it, topics are nearest to true ones in l1.
@@ -542,7 +542,7 @@ def _measure_spread(
     )
     squared_spread, noise = np.array(spread.inside) / float(rows.sum() / rows.shape[0])
     topic_error = float(clusters.shares @ parts.errors**2)
-    bias = _ERROR_PER_SPREAD * float(np.sqrt(max(squared_spread - topic_error - _NOISE_ERRORS * noise, 0.0)))
+    bias = _ERROR_PER_SPREAD * float(np.sqrt(max(squared_spread - topic_error - STANDARD_ERRORS * noise, 0.0)))
     line = Check(
         "one topic a document", "|p_d - mu_k|", bias, at_most(_MAX_SPREAD),
         "Distance between the word probabilities of documents of one topic beyond chance, towards other topics. Errors are "
@@ -607,7 +607,7 @@ def _find_redundant_topics(rows: sparse.csr_array, topics: np.ndarray, shares: n
         ratios = other_ratios + _likelihood_ratios(merged_logs + np.log(totals), highest)
         losses = -np.log(np.clip(ratios, np.exp(-_MAX_LOSS), np.exp(_MAX_LOSS)))
         best = int(losses.mean(axis=0).argmin())
-        if losses[:, best].mean() > _STANDARD_ERRORS * losses[:, best].std() / np.sqrt(len(losses)):
+        if losses[:, best].mean() > STANDARD_ERRORS * losses[:, best].std() / np.sqrt(len(losses)):
             break
         common_topic, rarer_topic = sorted((best, int(partner[best])))  # The largest shares come first.
         place = remaining[common_topic]

@@ -405,7 +405,7 @@ class SpectralLDA(Admixture, Staged[_LDAMoments, Refined]):
             Check(
                 "Dirichlet sum", "alpha_0", alpha0, between(0, ALPHA0[1]),
                 "At this value the eigenvalues of the tensor agree with the shares of the topics; at the upper end, at none.",
-                "Anandkumar et al. 2012", "veto",
+                "Anandkumar et al. 2012", "note",
                 "No mixture of topics has the moments of these documents: ask for fewer topics, or use anchor words.",
             )
         ]  # fmt: skip

@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from ..evidence import Check, above
+from ..evidence.limits import MANY_STANDARD_ERRORS
 from ..metrics import word_probabilities
 from ..passes import Folds
 
 _PSEUDO_WORDS = 20.0  # Words of the corpus that are added to each topic.
-_STANDARD_ERRORS = 3.0  # The mean recall must exceed chance by these.
 
 
 def measure_word_recall(counts: sparse.csr_array, labels: np.ndarray, k: int, folds: Folds) -> np.ndarray:
@@ -55,7 +55,7 @@ def word_recall_checks(recall: np.ndarray, labels: np.ndarray) -> list[Check]:
     return [
         Check(
             "words identify the topics", "recall", float(recall[is_measured].mean()),
-            above(min(1 / k + _STANDARD_ERRORS * float(error), 1.0)),
+            above(min(1 / k + MANY_STANDARD_ERRORS * float(error), 1.0)),
             "Share of a topic's documents whose words alone identify the topic, learned on other documents: the mean over the "
             f"topics, which is {1 / k:.2g} by chance.",
             "not in the papers", "veto",

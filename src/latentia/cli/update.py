@@ -55,7 +55,8 @@ def update(
     read_rows = _find_family_function(fitted, "added")
     if read_rows is None:
         raise LatentiaError(f"add rows to a {type(fitted).__name__} in Python, with partial_fit.", source=model)
-    sources, options_of_family = (source,), dict[str, Any]()
+    sources: tuple[Path, ...] = (source,)
+    options_of_family: dict[str, Any] = {}
     if other is not None:
         if "other" not in inspect.signature(read_rows).parameters:
             raise LatentiaError(f"{other}: rows of a {type(fitted).__name__} are in one source; leave this one out.")

@@ -108,9 +108,7 @@ def contrast(
         raise LatentiaError(
             "Expected a second table: V, with the same rows, or --background FILE, with other rows and the same columns."
         )
-    _check_options(fit, target, k, method, order, scale, edges, penalty, alpha)
-    if keep_moments and fit in _KINDS_WITH_TARGET:
-        raise LatentiaError(f"--keep-moments: add rows to a {fit} in Python, with partial_fit, or leave it out.")
+    _check_options(fit, target, k, method, order, scale, edges, penalty, alpha, keep_moments)
     noun = f"{NOUNS[fit]}s"
     sizes = parse_sizes((k or "2") if fit in _KINDS_WITH_SIZE else None, noun)
     target_file = Path(target) if target is not None and Path(target).is_file() else None
@@ -140,8 +138,7 @@ def contrast(
     given_map = given_map if given_map is None or "divided_by" not in reading else given_map * reading["divided_by"]
     rows, distances = scale_rows(data.U, reading), dict[str, float]()
     options = _parameters_of(run, fit, method, order) | {"n_shared": shared, "linear_map": given_map}
-    options["keep_moments"] = keep_moments
-    further_options = {"edges": data.edges, "penalty": penalty, "alpha": alpha}
+    further_options = {"edges": data.edges, "penalty": penalty, "alpha": alpha, "keep_moments": keep_moments or None}
     options |= {name: value for name, value in further_options.items() if value is not None}
 
     def fit_size(size: int | None, **overrides: Any) -> Any:
@@ -194,8 +191,10 @@ def _check_background_options(table_v: Path | None, **options: Any) -> None:
 
 def _check_options(
     fit: str, target: str | None, k: str | None, method: str, order: str, scale: bool | None, edges: Path | None,
-    penalty: str | None, alpha: float | None,
+    penalty: str | None, alpha: float | None, keep_moments: bool,
 ) -> None:  # fmt: skip
+    if keep_moments and fit in _KINDS_WITH_TARGET:
+        raise LatentiaError(f"--keep-moments: add rows to a {fit} in Python, with partial_fit, or leave it out.")
     if fit in _KINDS_WITH_TARGET and target is None:
         raise LatentiaError(f"--fit {fit} needs --target: a column of U, or a file of one column, to predict.")
     if fit not in _KINDS_WITH_TARGET and target is not None:

@@ -48,8 +48,6 @@ def contrast(run: ContrastOptions) -> dict[str, Any]:
             "Expected a second table: V, with the same rows, or --background FILE, with other rows and the same columns."
         )
     _check_options(run)
-    if run.keep_moments and run.fit in _KINDS_WITH_TARGET:
-        raise LatentiaError(f"--keep-moments: add rows to a {run.fit} in Python, with partial_fit, or leave it out.")
     noun = f"{NOUNS[run.fit]}s"
     sizes = parse_sizes((run.k or "2") if run.fit in _KINDS_WITH_SIZE else None, noun)
     target_file = Path(run.target) if run.target is not None and Path(run.target).is_file() else None
@@ -122,6 +120,8 @@ def _check_background_options(run: ContrastOptions) -> None:
 
 def _check_options(run: ContrastOptions) -> None:
     fit = run.fit
+    if run.keep_moments and fit in _KINDS_WITH_TARGET:
+        raise LatentiaError(f"--keep-moments: add rows to a {fit} in Python, with partial_fit, or leave it out.")
     if fit in _KINDS_WITH_TARGET and run.target is None:
         raise LatentiaError(f"--fit {fit} needs --target: a column of U, or a file of one column, to predict.")
     if fit not in _KINDS_WITH_TARGET and run.target is not None:

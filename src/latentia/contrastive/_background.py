@@ -361,7 +361,7 @@ def _find_clearest_coordinates(
         logs = [np.log(np.maximum(sums[:, 1] / sums[:, 0], _TINY)) for sums in (case_sums, control_sums)]
         excess_share = np.clip(1 - np.exp(strength + logs[1] - logs[0]), 0, 1)
         between = _split_share(case_sums[:, 3:])
-        scores.append((excess_share * between / np.maximum(1 - between, _TINY)).mean(axis=-1))
+        scores.append((excess_share * between / np.maximum(1 - between, np.finfo(float).eps)).mean(axis=-1))
     return int(np.mean(scores, axis=0).argmax())
 
 

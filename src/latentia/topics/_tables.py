@@ -14,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .._frames import row_names_of
 from .._parameters import Integer, Number, check_parameter
-from .._validation import column_names, number_table
+from .._validation import column_names, list_of, number_table
 from ..evidence import Check, Evidence
 from ..evidence.checks import EXPECTED_ERROR
 from ..exceptions import LatentiaError, MissingExtraError
@@ -386,7 +386,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
     def _columns(self, words: Any) -> list[int]:
         """Return the columns of words that are given by name or column."""
         names, width = self._names(), self.components_.shape[1]
-        several = [words] if isinstance(words, (str, Integral)) else list(words)
+        several = [words] if isinstance(words, (str, Integral)) else list_of(words, "words")
         if not several:
             raise LatentiaError("find_topics: no words were given.")
         places = {} if names is None else {str(name): column for column, name in enumerate(names)}

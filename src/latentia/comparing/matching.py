@@ -18,13 +18,12 @@ from .._frames import frame_of_rows
 from .._summary_text import table_html, table_lines
 from ..exceptions import LatentiaError
 from ..summaries import Column, Table
-from .profile import MAX_NOISE, Profile, align_profiles, profile_of
+from .profile import MAX_NOISE, Profile, align_profiles, find_largest_moves, profile_of
 
 Status = Literal["same", "changed", "new", "gone", "split", "merged"]
 
 _IDENTITY = 0.75  # Share of the distance to the nearest other component up to which a component keeps its identity.
 _CLEARLY = 0.5  # Multiple of its distance below which two parts explain a component better than its equal.
-_N_MOVES, _MOST = 5, 0.9  # columns that are named for a changed component: at most, and their share of all moves
 _MEANINGS: dict[Status, str] = {
     "same": "the distance is at most 1.5 times the joint error, which equal components seldom exceed.",
     "changed": "it is larger, but the component is still nearer than others are.",
@@ -195,7 +194,7 @@ def _match_profiles(
     for i, j in partners.items():
         if i in open_a and j in open_b:
             status: Status = "same" if (i, j) in equal_pairs else "changed"
-            moves = () if status == "same" else _find_largest_moves(a, b, i, j, names)
+            moves = () if status == "same" else find_largest_moves(a, a.values[i], b.values[j], names)
             pairs.append(Pair(i, j, float(distances[i, j]), float(joint[i, j]), status, moves))
             open_a, open_b = open_a - {i}, open_b - {j}
     for i in open_a:
@@ -234,14 +233,3 @@ def _find_splits(
         if not members & used:
             used |= members
             yield k, pair, distance, joint
-
-
-def _find_largest_moves(
-    a: Profile, b: Profile, i: int, j: int, names: Sequence[str]
-) -> tuple[tuple[str, float, float], ...]:
-    """Return the columns that make most of the distance, the largest move first, with their values before and after."""
-    before, after = a.values[i], b.values[j]
-    moves = np.abs(after - before) / (1.0 if a.scales is None else a.scales)
-    order = np.argsort(-moves, kind="stable")
-    n_shown = min(int(np.searchsorted(moves[order].cumsum(), _MOST * moves.sum())) + 1, _N_MOVES)
-    return tuple((str(names[c]), float(before[c]), float(after[c])) for c in order[:n_shown])

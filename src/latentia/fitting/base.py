@@ -113,6 +113,10 @@ class Estimator(BaseEstimator):
         """Return the numbers of the rows of X that these numbers of `_row_scores` stand for."""
         return rows
 
+    def _shares_by(self, X: Any, of_rows: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the shares of components, (K,), and those in batches with 90% intervals, (G, K, 3); None without shares."""
+        return None
+
     def news(self, X: Any, reference: Any = None) -> News:
         """Measure how much of new rows the model does not explain.
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _fields as of
 from .._parameters import Number, check_parameter, seed_of
 from .._validation import list_of, weighted_mean
+from ..comparing.drift import estimate_shares
 from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, check_size, fitted
@@ -243,6 +244,9 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         present, observed = self._findings(X)
         rows = self.sample(len(present), rng)[0].astype(np.float64)
         return rows if observed is None else np.where(observed, rows, np.nan)
+
+    def _shares_by(self, X: Any, of_rows: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        return self.priors_, estimate_shares(self.predict_proba(X), self.priors_, of_rows, len(labels))
 
     def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         (rows,) = sample_rows(fitted.rows)

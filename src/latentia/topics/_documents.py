@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -175,6 +175,13 @@ class DocumentModel(PrevalenceModel, CovariateEffects, TransformerMixin, WordMod
         lengths = np.concatenate([np.asarray(table.sum(axis=1)).ravel() for table in self._tables(X)]).astype(int)
         counts = zip(*np.unique(lengths[lengths > 0], return_counts=True), strict=True)
         return sparse.csr_array(sparse.vstack([self.sample(int(n), int(length), rng)[0] for length, n in counts]))
+
+    def _shares_by(self, X: Any, of_rows: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        measured = self._measure_prevalence(X, of_rows, list(labels), 0.9, None)
+        shares = np.full((len(labels), len(self.components_), 3), np.nan)
+        places = [labels.index(label) for label in measured.labels]
+        shares[places] = np.stack([measured.share.value, measured.share.low, measured.share.high], axis=2)
+        return self._topic_shares(), shares
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return the shares of the topics in documents, and the words that tables show."""

@@ -14,6 +14,7 @@ from scipy import sparse
 from .. import summaries
 from .._validation import column_names
 from ..datasets import Corpus, readers
+from ..datasets.tables import list_names
 from ..exceptions import LatentiaError
 from ..metrics import npmi_coherence, umass_coherence, unique_words
 from ..passes import Blocks
@@ -26,6 +27,7 @@ from ._effects import check_effects, prepare_effects
 from ._prevalence import no_columns, prepare_prevalence
 from ._run import Run
 from ._shared import Comparison, ReadOptions, Sizes, check_file, hold_out, learn, name_source, parse_sizes
+from ._tables import NewRows
 from ._texts import parse_split, read_known, reading_options, say_columns, say_words, word_options
 
 _MAX_TABLE_ROWS = 200_000
@@ -245,6 +247,20 @@ def apply_topics(
     )
     header = ["document", *topics]
     return lambda path: summaries.write_csv(path, header, (row for piece in pieces for row in piece.texts()))
+
+
+def news_topics(model: Any, source: Path, read_options: ReadOptions, batch: str | None) -> NewRows:
+    """Read other documents and the column of their batches; those without words of the model are left out."""
+    corpus = read_known(source, model, column_names(model), read_options)
+    say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
+    if batch is not None and batch not in (corpus.columns or {}):
+        columns = list_names(corpus.columns or (), 10) or "none"
+        raise LatentiaError(f"--batch {batch}: no such column; there are {columns}.", source=source)
+    counts = sparse.vstack([sparse.csr_array(block[0]) for block in corpus.blocks], format="csr")
+    used = np.flatnonzero(np.asarray(counts.sum(axis=1)).ravel() > 0)
+    names = [f"document {i + 1}" if corpus.names is None else str(corpus.names[i]) for i in used]
+    batches = None if batch is None else [corpus.columns[batch][i] for i in used]
+    return NewRows(counts[used], "document", names, batches)
 
 
 def _topic_names(pairs_given: list[str], path: Path | None, sizes: Sizes) -> dict[str, list[str]]:

@@ -17,13 +17,20 @@ from ._run import Run
 from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import announce, describe_source, labels_of, missing_setting, read_table, split_names
 
-FILES = "labels.csv", "means.csv", "columns.csv"
+FILES = "labels.csv", "means.csv", "columns.csv", "levels.csv"
 _MIN_COLUMNS = 3  # one for each of three views
 _MAX_CATEGORIES = 50  # Columns with more categories are used only if --columns names them.
 
 
 def mixture_of_kinds(
-    run: Run, source: Path, k: str, columns: str | None, ignore: str | None, missing: str | None, refine: Any
+    run: Run,
+    source: Path,
+    k: str,
+    columns: str | None,
+    ignore: str | None,
+    missing: str | None,
+    refine: Any,
+    levels: bool = False,
 ) -> dict[str, Any]:
     """Fit a mixture of numbers and categories, and write tables, a model and a report."""
     results, read_options = run.results(source, *FILES), run.reading(missing, ("drop", "keep"))
@@ -54,7 +61,7 @@ def mixture_of_kinds(
     return learn(
         results, table.source, sizes.limit_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
         lambda size: MultiViewMixture(int(size or 1), **options).fit(frame), summarize, reading=reading,
-        description=describe_source(table), compare=compare,
+        description=describe_source(table), compare=compare, levels=levels,
     )  # fmt: skip
 
 

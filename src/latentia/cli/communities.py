@@ -20,7 +20,7 @@ from ._run import Run
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import split_names
 
-_FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv"
+_FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv", "levels.csv"
 _THRESHOLD, _LINKS = 0.1, "held-out links"  # the default of --threshold, for models that were not fitted by the command
 _DEGREE_CORRECTIONS = {"auto": "auto", "yes": True, "no": False}
 
@@ -36,6 +36,7 @@ def communities(
     threshold: float = 0.1,
     splits: int = 1,
     refine: str = "auto",
+    levels: bool = False,
 ) -> dict[str, Any]:
     """Find overlapping communities of a graph, and write tables, a model and a report.
 
@@ -84,7 +85,7 @@ def communities(
     return learn(
         results, name, sizes, fit,
         lambda model, _: summarize_communities(model, graph, threshold=threshold),
-        reading={"columns": names, "threshold": threshold},
+        reading={"columns": names, "threshold": threshold}, levels=levels,
         compare=lambda: Comparison(
             "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _measure_held_out_links,
             walk=and_beyond if k == "auto" else all_sizes,

@@ -52,6 +52,7 @@ def mixture(
     missing: str | None = None,
     effects: str | None = None,
     cluster: str | None = None,
+    levels: bool = False,
 ) -> dict[str, Any]:
     """Learn a mixture of components of the rows of a table and write tables, a model and a report.
 
@@ -78,11 +79,11 @@ def mixture(
         _check_mixed(
             {"--views": views, "--effects": effects, "--cluster": cluster, "--scale": scale}, covariance, keep_moments
         )
-        return mixture_of_kinds(run, source, k, columns, ignore, missing, refine)
+        return mixture_of_kinds(run, source, k, columns, ignore, missing, refine, levels)
     sizes = parse_sizes(k, "components")
     groups = _parse_views(views, columns, ignore, scale, distribution)
     _check_covariance(covariance, groups, refine)
-    results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
+    results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv", "levels.csv")
     chosen = [name for group in groups for name in group] or split_names(columns)
     option, reason = "--views" if groups else "--columns", "a mixture needs two or more"
     read_options = run.reading(missing, (*MISSING, "keep")).code_two_values()
@@ -124,7 +125,7 @@ def mixture(
         compare=lambda: (
             _compare_held_out(rows, table, groups, quiet) if groups else _compare_by_folds(rows, table, quiet, shapes)
         ),
-        messages=lambda model: _describe_shape(model, covariance),
+        messages=lambda model: _describe_shape(model, covariance), levels=levels,
     )  # fmt: skip
     return summary | criteria
 

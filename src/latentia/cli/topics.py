@@ -32,7 +32,7 @@ from ._texts import parse_split, read_known, reading_options, say_columns, say_w
 
 _MAX_TABLE_ROWS = 200_000
 _RACE_SIZE = 20  # Models are raced with this many topics if their number is still to be chosen.
-_FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
+_FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv", "levels.csv"
 _CUT = (
     "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 for parts of 500 words."
 )
@@ -63,6 +63,7 @@ def topics(
     keep_moments: bool = False,
     name: list[str] | None = None,
     names: Path | None = None,
+    levels: bool = False,
 ) -> dict[str, Any]:
     """Learn topics of documents and write tables, a model and a report.
 
@@ -120,7 +121,7 @@ def topics(
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), build_summary,
         reading={"column": column, "split": parts} | reading_options(word_choice) | names_given,
         compare=lambda: _make_comparison(kind, corpus, options | {"verbose": False}),
-        facts={} if race is None else {"race": asdict(race) | {"why": str(race)}},
+        levels=levels, facts={} if race is None else {"race": asdict(race) | {"why": str(race)}},
     )  # fmt: skip
 
 

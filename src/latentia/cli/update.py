@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
 from ..reading import is_excel, reading_as
+from ..summaries import Table
 from ._results import MODEL_FILE, Results, step_of
 from ._run import parse_column_options
 from ._shared import ReadOptions, learn, name_source
@@ -109,8 +112,10 @@ def _advice(model: Any) -> str:
     return f"Learn it in Python, by {name}(keep_moments=True).fit, and add rows by partial_fit."
 
 
-def report_changed_model(results: Results, source: str, fit: Any, messages: list[str]) -> dict[str, Any]:
-    """Write and print the results of an updated or merged model."""
+def report_changed_model(
+    results: Results, source: str, fit: Any, messages: list[str], tables: Sequence[Table] = ()
+) -> dict[str, Any]:
+    """Write and print the results of an updated or merged model, with further tables."""
     reading: dict[str, Any] = {}
 
     def fitted(size: Any) -> Any:
@@ -124,7 +129,8 @@ def report_changed_model(results: Results, source: str, fit: Any, messages: list
     def summarize(model: Any, _: Any) -> Any:
         units = _find_family_function(model, "units")
         total = f"{model.moments_.n_rows:,} rows, added up"  # Files of removed rows are not named.
-        return model.summary(source=total, **({} if units is None else units(model)))
+        summary = model.summary(source=total, **({} if units is None else units(model)))
+        return replace(summary, parts=(*summary.parts, *tables))
 
     return learn(
         results, source, [None], fitted, summarize, reading=reading, messages=lambda model: messages,

@@ -24,6 +24,7 @@ Status = Literal["same", "changed", "new", "gone", "split", "merged"]
 
 _IDENTITY = 0.75  # Share of the distance to the nearest other component up to which a component keeps its identity.
 _CLEARLY = 0.5  # Multiple of its distance below which two parts explain a component better than its equal.
+_CLEAR_CHANGE = 1.5 * MAX_NOISE  # Joint errors of a change that none of 120 equal components of two sites showed.
 _MEANINGS: dict[Status, str] = {
     "same": "the distance is at most 1.5 times the joint error, which equal components seldom exceed.",
     "changed": "it is larger, but the component is still nearer than others are.",
@@ -78,6 +79,19 @@ class Match:
     pairs: tuple[Pair, ...]
     nouns: tuple[str, str, str]
     messages: tuple[str, ...] = ()
+
+    def differences(self) -> list[str]:
+        """Return a sentence for each component that differs clearly: by 2.25 joint errors, or without an equal."""
+        noun, sentences = self.nouns[0], list[str]()
+        for pair in self.pairs:
+            moves = ", ".join(f"{name} {before:.3g} to {after:.3g}" for name, before, after in pair.largest_moves)
+            if pair.status == "changed" and pair.distance > _CLEAR_CHANGE * pair.joint_error:
+                sentences.append(f"{noun} {pair.a} is {noun} {pair.b} of b, changed ({moves}).")
+            elif pair.status not in ("same", "changed"):
+                place = f"{noun} {pair.b} of b" if pair.a is None else f"{noun} {pair.a}"
+                of = f" ({noun} {pair.b} of b)" if pair.a is not None and pair.b is not None else ""
+                sentences.append(f"{place} is {pair.status}{of}.")
+        return sentences
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a dictionary of a, b, distance, joint_error and status for each pair."""

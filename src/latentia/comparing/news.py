@@ -13,7 +13,6 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from .._control_characters import escape_controls
@@ -42,8 +41,8 @@ class News:
     alarm : bool
         True if there are more such rows than chance brings in 5% of batches without news.
     components : estimator or None
-        Model of the same family with one component, fitted to the least probable rows, with its evidence; None without alarm or
-        with too few rows.
+        Model of the same family with one component, fitted to the least probable rows, with its evidence; for noisy-or, whose
+        causes act together, with one cause more, fitted to these rows and drawn ones. None without alarm or with too few rows.
     examples : tuple of int
         Numbers of the least probable rows; empty without alarm.
     n_rows : int
@@ -52,6 +51,8 @@ class News:
         Plural noun of the rows.
     largest_moves : tuple of (str, float, float)
         Columns in which the new component differs most from the mean of the model's components: values of the mean, and its.
+    number : int
+        Number of the new component in ``components``.
     """
 
     share: float
@@ -62,6 +63,7 @@ class News:
     n_rows: int
     noun: str
     largest_moves: tuple[tuple[str, float, float], ...] = ()
+    number: int = 0
 
     @property
     def headline(self) -> str:
@@ -110,11 +112,11 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
     share = float(np.clip(share - bias, low, high))
     order = np.argsort(scores, kind="stable")
     unlikely = np.sort(order[: int((scores <= threshold).sum())])
-    rest = _fit_rest(model, X, unlikely) if alarm and share * len(scores) >= _MIN_FITTED else None
+    rest, number = _fit_rest(model, X, unlikely) if alarm and share * len(scores) >= _MIN_FITTED else (None, 0)
     return News(
         share, (float(low) if alarm else 0.0, float(high)), alarm, rest,
         tuple(int(i) for i in order[:_N_EXAMPLES]) if alarm else (), len(scores), model.nouns[2],
-        () if rest is None else _describe(rest, model),
+        () if rest is None else _describe(rest, number, model), number,
     )  # fmt: skip
 
 
@@ -166,21 +168,23 @@ def _share_below(scores: np.ndarray, reference: np.ndarray) -> tuple[float, floa
     return float(shares[best]), float(thresholds[best])
 
 
-def _describe(rest: Any, model: Any) -> tuple[tuple[str, float, float], ...]:
+def _describe(rest: Any, number: int, model: Any) -> tuple[tuple[str, float, float], ...]:
     """Return the columns in which a new component differs most from the mean of the components of a model."""
     if model._profile() is None or rest._profile() is None:
         return ()
     profile, new, names, _ = align_profiles(profile_of(model), profile_of(rest))
-    return find_largest_moves(profile, np.average(profile.values, axis=0, weights=profile.shares), new.values[0], names)
+    return find_largest_moves(
+        profile, np.average(profile.values, axis=0, weights=profile.shares), new.values[number], names
+    )
 
 
-def _fit_rest(model: Any, X: Any, rows: np.ndarray) -> Any:
-    """Fit a model with one component to some rows; None if the family cannot."""
+def _fit_rest(model: Any, X: Any, rows: np.ndarray) -> tuple[Any, int]:
+    """Fit a new component to some rows; return its model and its number there, or None if the family cannot."""
     if len(rows) < _MIN_FITTED:
-        return None
+        return None, 0
     try:
-        rest = clone(model).set_params(n_components=1).fit(_safe_indexing(X, model._steps_of(rows)))
+        rest, number = model._fit_rest(_safe_indexing(X, model._steps_of(rows)))
     except LatentiaError:
-        return None
+        return None, 0
     rest.reading_ = model.reading_
-    return rest
+    return rest, number

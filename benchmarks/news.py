@@ -73,7 +73,7 @@ def plan_chains(seed):
         cumulative = emissions.cumsum(axis=1)[path]
         return np.minimum((rng.random((20 * n, 1)) > cumulative).sum(axis=1), 23)
 
-    fitted_steps = draw(500, K - 1)
+    fitted_steps = draw(5000, K - 1)
     return SpectralHMM(K - 1).fit(fitted_steps), lambda n: draw(n, K - 1), lambda n: draw(n, [K - 1])
 
 

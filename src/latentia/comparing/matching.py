@@ -169,7 +169,23 @@ def match(a: Any, b: Any) -> Match:
         raise LatentiaError(f"match: expected models of one class, found {type(a).__name__} and {type(b).__name__}.")
     first, second, names, messages = align_profiles(profile_of(a), profile_of(b))
     pairs = _match_profiles(first, second, _errors_of(a, "a"), _errors_of(b, "b"), names)
+    unclear = _list_unclear(pairs, first, second)
+    if unclear:
+        messages.append(
+            f"The errors are too large for {len(unclear)} of these pairs, whose {a.nouns[1]} may be different ones: "
+            f"{', '.join(unclear)}."
+        )
     return Match(tuple(pairs), a.nouns, tuple(messages))
+
+
+def _list_unclear(pairs: Sequence[Pair], a: Profile, b: Profile) -> list[str]:
+    """List pairs that are the same within their error alone, and not by the distance to other components."""
+    within_a, within_b = _distances_within(a, a), _distances_within(b, a)
+    return [
+        f"{pair.a} and {pair.b}"
+        for pair in pairs
+        if pair.status == "same" and pair.distance > _IDENTITY * min(within_a[pair.a or 0], within_b[pair.b or 0])
+    ]
 
 
 def _errors_of(model: Any, label: str) -> np.ndarray:

@@ -173,9 +173,10 @@ def _describe(rest: Any, number: int, model: Any) -> tuple[tuple[str, float, flo
     if model._profile() is None or rest._profile() is None:
         return ()
     profile, new, names, _ = align_profiles(profile_of(model), profile_of(rest))
-    return find_largest_moves(
-        profile, np.average(profile.values, axis=0, weights=profile.shares), new.values[number], names
-    )
+    mean, row = np.average(profile.values, axis=0, weights=profile.shares), new.values[number]
+    if profile.missing == "zero":  # Words that a topic has are shown, and none that it lacks.
+        mean = np.minimum(mean, row)
+    return find_largest_moves(profile, mean, row, names)
 
 
 def _fit_rest(model: Any, X: Any, rows: np.ndarray) -> tuple[Any, int]:

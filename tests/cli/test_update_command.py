@@ -98,6 +98,24 @@ def test_moments_that_are_not_kept(refused, views, tmp_path):
     assert "--keep-moments" in refused("contrast", tables[0], "--background", tables[0], "--keep-moments")
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_merging_says_where_sites_disagree(call, rows, tmp_path):
+    for site, seed, shift in (("north", 1, 0), ("east", 2, 0), ("south", 3, 4)):
+        rng = np.random.default_rng(seed)
+        means = 9 * np.eye(3) + shift * np.outer([1, 0, 0], [0, 1, 0])
+        X = means[rng.integers(3, size=900)] + rng.standard_normal((900, 3))
+        np.savetxt(tmp_path / f"{site}.csv", X, delimiter=",", header=HEADER, comments="", fmt="%.9g")
+        options = ["-k", 3, "--no-cache", "--keep-moments", "--no-scale"]
+        call("mixture", tmp_path / f"{site}.csv", *options, "--out", tmp_path / site)
+    printed = call("merge", *(tmp_path / site for site in ("north", "east", "south")), "--out", tmp_path / "all")
+    assert f"{tmp_path / 'south'} (b) disagree" in printed.replace("\n", " ")
+    assert f"{tmp_path / 'east'} (b) disagree" not in printed.replace("\n", " ")
+    table = rows(tmp_path / "all" / "matches.csv")
+    assert [Path(row["site of b"]).name for row in table] == ["east"] * 3 + ["south"] * 3
+    assert "Matched components" in (tmp_path / "all" / "report.html").read_text()
+    assert latentia.load(tmp_path / "all" / "model.npz").moments_.n_rows == 2700
+
+
 def test_what_cannot_be_updated_or_merged(call, refused, folder, tmp_path):
     plain, scaled, other = tmp_path / "p", tmp_path / "s", tmp_path / "t"
     call("ica", folder / "signals0.csv", "--no-cache", "--out", plain)

@@ -52,6 +52,18 @@ def test_new_and_gone(model):
     assert [pair.status for pair in latentia.match(more, model).pairs].count("gone") == 1
 
 
+def test_pairs_that_only_their_errors_make_equal_are_named(model):
+    few = fit(MEANS, 7)
+    far = latentia.match(model, few)
+    assert not any("errors are too large" in message for message in far.messages)
+    errors = np.full(4, 12.0)
+    few.evidence_.of_components.component_errors = errors
+    moved = few.means_.copy()
+    few.means_ = moved + 11 * np.array([1, 0, 0, 0])
+    (message,) = latentia.match(model, few).messages
+    assert "errors are too large" in message
+
+
 def test_hostile_names_are_escaped(model):
     match = latentia.match(model, fit(MEANS + 1.5, 5))
     assert "\x1b" not in str(match)

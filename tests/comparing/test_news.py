@@ -134,3 +134,15 @@ def test_errors_say_what_to_do(mixture):
         mixture.news(draw(1, 20))
     with pytest.raises(latentia.LatentiaError, match="news: a TensorICA"):
         TensorICA(2).fit(np.random.default_rng(0).laplace(size=(500, 3))).news(draw(1)[:, :3])
+
+
+def test_a_new_cause_is_named_beside_those_of_the_model():
+    network = planted.noisy_or_network(20, 3, leak=0.02, random_state=1)
+    model, rows = NoisyOr(3).fit(network.sample(3000, random_state=1).X), network.sample(500, random_state=2).X
+    rows = np.asarray(rows, dtype=float)
+    rows[:60, :12] = np.maximum(rows[:60, :12], np.random.default_rng(0).random((60, 12)) < 0.8)
+    news = model.news(rows)
+    strengths = news.components.weights_[news.number]
+    assert news.components.n_components_ == 4
+    assert set(np.argsort(-strengths)[:8].tolist()) <= set(range(12))
+    assert {name for name, _, _ in news.largest_moves} <= {f"column {i}" for i in range(12)}

@@ -17,7 +17,7 @@ from ._records import MixtureOptions
 from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import announce, describe_source, labels_of, missing_setting, read_table, split_names
 
-FILES = "labels.csv", "means.csv", "columns.csv"
+FILES = "labels.csv", "means.csv", "columns.csv", "levels.csv"
 _MIN_COLUMNS = 3  # one for each of three views
 _MAX_CATEGORIES = 50  # Columns with more categories are used only if --columns names them.
 
@@ -52,7 +52,7 @@ def mixture_of_kinds(run: MixtureOptions) -> dict[str, Any]:
     return learn(
         results, table.source, sizes.limit_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
         lambda size: MultiViewMixture(int(size or 1), **options).fit(frame), summarize, reading=reading,
-        description=describe_source(table), compare=compare,
+        description=describe_source(table), compare=compare, levels=run.levels,
     )  # fmt: skip
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 _PANELS = {
-    "Data": "above array background baskets bigrams column columns columns_v directed edges empty encoding "
+    "Data": "above array background baskets batch bigrams column columns columns_v directed edges empty encoding "
     "forget grey id ignore image label_names "
     "labels_zero_based lines lower max_df metadata min_count min_df missing missing_codes n_patches "
-    "names patch positive role rows scale "
+    "names patch positive reference role rows scale "
     "sequence shape sheet split "
     "stop_words tags target test views vocabulary window word_names words zero_based",
-    "Output": "as_json ask cluster denoise effects evidence force group_by name near out over period quiet row threshold top",
+    "Output": "as_json ask cluster denoise effects evidence force group_by levels "
+    "name near out over period quiet row threshold top",
     "Large data": "cache checkpoint jobs keep_moments no_cache scheduler",
 }
 _PANEL_OF = {option: panel for panel, options in _PANELS.items() for option in options.split()}

@@ -79,6 +79,7 @@ class TopicsOptions(Run):
     keep_moments: bool
     name: list[str] | None = None
     names: Path | None = None
+    levels: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,6 +218,7 @@ class MixtureOptions(Run):
     missing: str | None = None
     effects: str | None = None
     cluster: str | None = None
+    levels: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -372,6 +374,7 @@ class CommunitiesOptions(Run):
     threshold: float = 0.1
     splits: Splits
     refine: Refine
+    levels: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -671,6 +674,29 @@ class CompareOptions:
     out: Out = Path("compared")
     force: bool = False
     quiet: Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewsOptions(WorkOptions):
+    """Options of ``latentia news``.
+
+    Parameters
+    ----------
+    model
+        A folder of results, or its model.npz.
+    source
+        New rows, 50 or more, in a form that the command of the model reads.
+    reference
+        Rows without news that were not in the fit, to compare with; by default rows that the model draws.
+    batch
+        Column with dates, numbers or groups: news, and shares of the components, in each period or group.
+    """
+
+    model: Path
+    source: Path
+    reference: Path | None = None
+    batch: str | None = None
+    out: Out = Path("news")
 
 
 @dataclass(frozen=True, kw_only=True)

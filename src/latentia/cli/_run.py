@@ -171,6 +171,8 @@ class Run(WorkOptions):
         Number of splits of the data for the expected errors; 0 measures none.
     refine
         Steps of refinement after the recovery: a number, 0 for the result of the theorem, or auto to run until convergence.
+    levels
+        Group the components on coarser levels: a tree of them in levels.csv, result.json and the report, each split graded.
     keep_moments
         Store sums over the rows in the model, so that rows can be added and models merged: see 'update' and 'merge'.
     effects

@@ -22,6 +22,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from .. import persistence
+from ..comparing import Levels
 from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import describe, number_text
@@ -32,7 +33,7 @@ from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, Folds
 from ..reading import ColumnOptions, Reading, reading_settings, readings
 from ..report.parts import first_sentence
-from ..summaries import Column, Summary, write_csv
+from ..summaries import Column, Section, Summary, write_csv
 from ..summaries import Table as Listing
 from ..system.progress import progress_bar
 from ..system.scratch import atomic_file
@@ -111,6 +112,7 @@ def learn(
     messages: Callable[[Any], Iterable[str]] = lambda model: (),
     evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
     facts: Mapping[str, Any] = MappingProxyType({}),
+    levels: bool = False,
 ) -> dict[str, Any]:
     """Compare numbers of components if there are several, fit one model, write the results and print them.
 
@@ -140,6 +142,8 @@ def learn(
         ``evidence(model)`` returns the evidence if it is not the model's own.
     facts : dict
         Further entries of the summary for programs.
+    levels : bool
+        Whether the tree of the components is written; see `Estimator.levels`.
 
     Returns
     -------
@@ -160,6 +164,8 @@ def learn(
     model_evidence = evidence(model)
     if rows:
         model_evidence.forget_sizes([next(iter(row.values())) for row in rows])
+    tree = model.levels() if levels else None
+    facts = facts if tree is None else {**facts, "levels": tree.record()}
     summaries: list[Summary] = []
     read_tables = readings()
 
@@ -177,8 +183,9 @@ def learn(
         with name_source(source):
             write_first(folder, model)
             summary = replace(summarize(model, rows), comparison=rows)
+            tree_parts = () if tree is None else (_levels_section(tree),)
             summary = replace(
-                summary, parts=(*summary.parts, *map(_reading_table, read_tables, range(len(read_tables))))
+                summary, parts=(*summary.parts, *tree_parts, *map(_reading_table, read_tables, range(len(read_tables))))
             )
             if not summary.source:
                 summary = replace(summary, title=f"{summary.title} of {source}", source=description or source)
@@ -195,13 +202,25 @@ def learn(
     for table in summaries[0].tables.values():
         if table.caption or table.note:
             print_listing(table, console)
-    for line in summaries[0].lines:
+    for line in (*summaries[0].lines, *([] if tree is None else [f"{tree.headline} See levels.csv and report.html."])):
         say(line, console)
     print_evidence(model_evidence, console, full=results.evidence)
     say(f"Wrote {', '.join(files)} to {results.out}", console)
     return {
         "source": str(results.source), "out": str(results.out), "files": files, **make_record(model),
     }  # fmt: skip
+
+
+def _levels_section(tree: Levels) -> Section:
+    """Return the tree as a part of the page, open down to the suggested level."""
+    size = len(tree.names)
+    nodes = [
+        {"depth": depth, "name": tree.names[number]} if number < size else
+        {"depth": depth, "name": tree.group_names[number - size] if tree.group_names else "", "join": tree.joins[number - size],
+         "open": number >= 2 * size - tree.suggested}
+        for depth, number, _ in tree.nodes()
+    ]  # fmt: skip
+    return Section("levels.html", {"nodes": nodes, "headline": tree.headline}, (tree.table(),))
 
 
 def _reading_table(reading: Reading, number: int) -> Listing:

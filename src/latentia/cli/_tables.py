@@ -78,13 +78,16 @@ def read_numbers(
     return announce(read_table(path, choose, reading))
 
 
-def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, reading: ReadOptions) -> Table:
+def read_known_columns(
+    path: Path, columns: Sequence[str] | None, width: int, reading: ReadOptions, texts: Sequence[str] = ()
+) -> Table:
     """Read the columns that a model was fitted on, by name in any order; without names, all columns of numbers."""
 
     def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         if columns is not None:
             check_columns(path, kinds, None, columns)
-            return ColumnChoice(columns, names=True)
+            check_columns(path, kinds, "--batch", texts)
+            return ColumnChoice(columns, texts, names=True)
         columns_found = numeric_columns(path, kinds, None)
         if len(columns_found) != width:
             raise LatentiaError(
@@ -96,13 +99,40 @@ def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, re
     return read_table(path, choose, reading, option="")
 
 
-def read_like(model: Any, path: Path, reading: ReadOptions) -> Table:
-    """Read new rows with the columns and the units of a model, and announce them."""
+def read_like(model: Any, path: Path, reading: ReadOptions, text: str | None = None) -> Table:
+    """Read new rows with the columns and the units of a model, and a column of texts, and announce them."""
     settings = model.reading_ or {"columns": model.column_names}
     columns = settings.get("columns")
     width = model.n_features_in_ if columns is None else len(columns)
-    table = announce(read_known_columns(path, columns, width, reading))
+    table = announce(read_known_columns(path, columns, width, reading, [] if text is None else [text]))
     return replace(table, values=scale_rows(table.values, settings))
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """Rows that a model did not see, as its ``news`` takes them.
+
+    Attributes
+    ----------
+    values : array, matrix or data frame
+    unit : str
+        Meaning of the names, such as "line".
+    names : list of str
+        Name of each row, or of each window of a sequence.
+    batches : list of str, optional
+        Cell of each row in the column of batches.
+    """
+
+    values: Any
+    unit: str
+    names: list[str]
+    batches: list[str] | None = None
+
+    @classmethod
+    def from_table(cls, table: Table, batch: str | None) -> NewRows:
+        """Return the rows of a table, named by their lines, and by their names if there are any."""
+        names = [" ".join(map(str, cells)) for cells in Labels(table.rows, table.names)]
+        return cls(table.values, table.unit, names, None if batch is None else table.texts[batch])
 
 
 @dataclass(frozen=True)

@@ -44,11 +44,12 @@ COMMANDS = (
         "merge": "Merge several models into one model of all their rows, without the rows themselves.",
         "compare": "Match the components of two models: which are the same within their errors, changed, new, gone, split or "
         "merged.",
+        "news": "Measure how much of new rows a model does not explain, and how shares drift over batches.",
         "demo": "Learn a model of every family, and write their reports with a start page, index.html.",
     }
 )
 """Each command with its line in the list of commands, which opens its help."""
-LEARN_NOTHING = "look", "apply", "update", "merge", "compare", "demo"
+LEARN_NOTHING = "look", "apply", "update", "merge", "compare", "news", "demo"
 _ADVICE = {
     "cache": "--cache DIR writes it elsewhere; --no-cache writes none.",
     "columns": "--columns chooses others.",

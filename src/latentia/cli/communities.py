@@ -20,7 +20,7 @@ from ._records import CommunitiesOptions
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import split_names
 
-_FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv"
+_FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv", "levels.csv"
 _THRESHOLD, _LINKS = 0.1, "held-out links"  # the default of --threshold, for models that were not fitted by the command
 _DEGREE_CORRECTIONS = {"auto": "auto", "yes": True, "no": False}
 
@@ -52,7 +52,7 @@ def communities(run: CommunitiesOptions) -> dict[str, Any]:
     return learn(
         results, name, sizes, fit,
         lambda model, _: summarize_communities(model, graph, threshold=run.threshold),
-        reading={"columns": names, "threshold": run.threshold},
+        reading={"columns": names, "threshold": run.threshold}, levels=run.levels,
         compare=lambda: Comparison(
             "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _measure_held_out_links,
             walk=and_beyond if run.k == "auto" else all_sizes,

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import persistence
 from ..comparing import match as match_models
-from ..report.page import write_match
+from ..report.page import write_tables
 from ..system.scratch import atomic_file
 from ..system.terminal import Terminal, say
 from ._json import plain
@@ -44,7 +44,7 @@ def compare(options: CompareOptions) -> dict[str, Any]:
 
     def write(folder: Path) -> None:
         table.write(folder / table.file)
-        write_match(folder / "report.html", table, f"a is {earlier}, b is {later}.", match.messages)
+        write_tables(folder / "report.html", "What changed", [table], f"a is {earlier}, b is {later}.", match.messages)
         with atomic_file(folder / RESULT_FILE, "w", encoding="utf-8", errors="backslashreplace") as file:
             json.dump(plain(record), file, indent=1, ensure_ascii=False)
 

@@ -24,7 +24,7 @@ from ._shared import (  # isort: skip
     Comparison, ReadOptions, check_file, learn, parse_sizes,
     refuse_options,
 )  # fmt: skip
-from ._tables import missing_setting, split_names
+from ._tables import NewRows, missing_setting, split_names
 
 
 def hmm(run: HmmOptions) -> dict[str, Any]:
@@ -198,6 +198,23 @@ def _hold_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
 
 def apply_hmm(model: Any, source: Path, read_options: ReadOptions) -> Callable[[Path], object]:
     """Read other sequences, and return the function that writes their paths."""
+    data = _read_like(model, source, read_options)
+    return lambda path: build_rows_table(model, data.given, data.lengths, data.names, _label_rows(data)).write(path)
+
+
+def news_hmm(model: Any, source: Path, read_options: ReadOptions, batch: str | None) -> NewRows:
+    """Read other sequences as one; of each, steps that fill no window are left out."""
+    if batch is not None:
+        raise LatentiaError("--batch: sequences have no batches. Give a file for each batch.", source=source)
+    data, window = _read_like(model, source, read_options), len(model._steps_of(np.zeros(1, dtype=int)))
+    place = np.concatenate([np.arange(n) for n in data.lengths])
+    is_used = place < np.repeat(np.asarray(data.lengths) // window * window, data.lengths)
+    firsts = (np.arange(len(place)) if data.rows is None else np.asarray(data.rows))[is_used][::window]
+    return NewRows(data.given[is_used], f"first step of {window}", [str(first) for first in firsts])
+
+
+def _read_like(model: Any, source: Path, read_options: ReadOptions) -> Sequences:
+    """Read other sequences with the columns and symbols of a model."""
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
     column, columns = (columns[0], None) if symbols and columns else (None, columns)
@@ -225,4 +242,4 @@ def apply_hmm(model: Any, source: Path, read_options: ReadOptions) -> Callable[[
         )
         say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that {treatment}.")
     say(_describe_data(data))
-    return lambda path: build_rows_table(model, data.given, data.lengths, data.names, _label_rows(data)).write(path)
+    return data

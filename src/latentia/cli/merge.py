@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from ..comparing import Match
+from ..comparing import match as match_models
+from ..exceptions import EvidenceWarning, LatentiaError
 from ..fitting.additive import merge as merged
+from ..summaries import Column, Table
 from ._records import MergeOptions
 from ._results import Results
 from .update import load_extendable_model, report_changed_model
@@ -12,7 +20,37 @@ from .update import load_extendable_model, report_changed_model
 
 def merge(options: MergeOptions) -> dict[str, Any]:
     """Merge several models into one model of all their rows, without the rows themselves."""
-    results = Results(options.out, options.models[0], (), options.force, progress=not options.quiet)
+    results = Results(options.out, options.models[0], ("matches.csv",), options.force, progress=not options.quiet)
     results.check()
     loaded_models = [load_extendable_model(path) for path in options.models]
-    return report_changed_model(results, f"{len(loaded_models)} models", lambda _: merged(loaded_models), [])
+    matches = _match_sites(options.models, loaded_models)
+    table = [_join_tables(matches)] if matches else []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)  # The lines below name the folders.
+        whole = merged(loaded_models)
+    lines = [
+        f"{options.models[0]} (a) and {path} (b) disagree: {' '.join(differences)}"
+        for path, match in matches.items()
+        if (differences := match.differences())
+    ]
+    return report_changed_model(results, f"{len(loaded_models)} models", lambda _: whole, lines, table)
+
+
+def _match_sites(paths: list[Path], models: list[Any]) -> dict[Path, Match]:
+    """Match each model with the first; leave out pairs that cannot be compared."""
+    matches = {}
+    for path, model in zip(paths[1:], models[1:], strict=True):
+        with contextlib.suppress(LatentiaError):
+            matches[path] = match_models(models[0], model)
+    return matches
+
+
+def _join_tables(matches: dict[Path, Match]) -> Table:
+    """Join the tables of several matches, with the folder of each."""
+    tables = [match.table() for match in matches.values()]
+    places = [str(path) for path, table in zip(matches, tables, strict=True) for _ in range(len(table))]
+    columns = [
+        replace(columns[0], values=[value for column in columns for value in column.values])
+        for columns in zip(*(table.columns for table in tables), strict=True)
+    ]
+    return replace(tables[0], columns=(Column("site of b", places, kind="text"), *columns), file="matches.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ._records import MixtureOptions
 from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import (
     MISSING,
+    NewRows,
     Table,
     describe_source,
     labels_of,
@@ -43,7 +45,7 @@ def mixture(run: MixtureOptions) -> dict[str, Any]:
     sizes = parse_sizes(run.k, "components")
     groups = _parse_views(run)
     _check_covariance(run.covariance, groups, run.refine)
-    results = run.results(run.source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
+    results = run.results(run.source, "labels.csv", "means.csv", "scaling.csv", "effects.csv", "levels.csv")
     chosen = [name for group in groups for name in group] or split_names(run.columns)
     option, reason = "--views" if groups else "--columns", "a mixture needs two or more"
     read_options = run.reading(run.missing, (*MISSING, "keep")).code_two_values()
@@ -84,7 +86,7 @@ def mixture(run: MixtureOptions) -> dict[str, Any]:
         compare=lambda: (
             _compare_held_out(rows, table, groups, quiet) if groups else _compare_by_folds(rows, table, quiet, shapes)
         ),
-        messages=lambda model: _describe_shape(model, run.covariance),
+        messages=lambda model: _describe_shape(model, run.covariance), levels=run.levels,
     )  # fmt: skip
     return summary | criteria
 
@@ -238,6 +240,18 @@ def units_mixture(model: Any) -> dict[str, Any]:
 def added_mixture(model: Any, source: Path, read_options: ReadOptions) -> tuple[Any, ...]:
     """Read rows to add to a model, in its units."""
     return (read_like(model, source, read_options).values,)
+
+
+def news_mixture(model: Any, source: Path, read_options: ReadOptions, batch: str | None) -> NewRows:
+    """Read other rows, in the units of a model, and the column of their batches."""
+    if "categories" not in model.reading_:
+        return NewRows.from_table(read_like(model, source, read_options, batch), batch)
+    if batch is not None:
+        raise LatentiaError(
+            "--batch: give a file for each batch to a model of columns of several kinds.", source=source
+        )
+    kinds = read_same_kinds(source, model.reading_, read_options)
+    return replace(NewRows.from_table(kinds, None), values=frame_of(kinds))
 
 
 def apply_mixture(model: Any, source: Path, read_options: ReadOptions) -> Callable[[Path], object]:

@@ -27,7 +27,17 @@ from ._tables import read_like
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, describe_source, quote_names, read_numbers, split_names, to_binary
+from ._tables import (
+    Labels,
+    NewRows,
+    Table,
+    announce,
+    describe_source,
+    quote_names,
+    read_numbers,
+    split_names,
+    to_binary,
+)
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _EXPECTED_VALUES = "findings are 1 (present) or 0 (absent)"
@@ -242,12 +252,26 @@ def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any
 
 def apply_noisy_or(model: Any, source: Path, read_options: ReadOptions, ask: int = 0) -> Callable[[Path], object]:
     """Read other rows; return the function that writes the probabilities of their causes, and what to ask for next."""
-    names = model.column_names
-    if names is not None and model.reading_.get("baskets"):
-        rows, pair = model.reading_.get("rows"), model.reading_.get("pair")
-        data = _read_baskets(source, read_options, items=names, rows=rows, columns=pair)
-        if ask:
-            raise LatentiaError("--ask: baskets have no unknown items to ask for. Leave --ask out.")
-        return lambda path: _write_posteriors(path, model, data)
-    data = to_binary(read_like(model, source, read_options), _EXPECTED_VALUES)
+    data = _read_like(model, source, read_options)
+    if ask and _reads_baskets(model):
+        raise LatentiaError("--ask: baskets have no unknown items to ask for. Leave --ask out.")
     return lambda path: _write_posteriors(path, model, data, ask)
+
+
+def news_noisy_or(model: Any, source: Path, read_options: ReadOptions, batch: str | None) -> NewRows:
+    """Read other rows and the column of their batches."""
+    if batch is not None and _reads_baskets(model):
+        raise LatentiaError("--batch: baskets have no columns. Give a file for each batch.", source=source)
+    return NewRows.from_table(_read_like(model, source, read_options, batch), batch)
+
+
+def _reads_baskets(model: Any) -> bool:
+    return model.column_names is not None and bool(model.reading_.get("baskets"))
+
+
+def _read_like(model: Any, source: Path, read_options: ReadOptions, batch: str | None = None) -> Table:
+    """Read other rows with the findings of a model."""
+    if _reads_baskets(model):
+        rows, pair = model.reading_.get("rows"), model.reading_.get("pair")
+        return _read_baskets(source, read_options, items=model.column_names, rows=rows, columns=pair)
+    return to_binary(read_like(model, source, read_options, batch), _EXPECTED_VALUES)

@@ -14,6 +14,7 @@ from scipy import sparse
 from .. import summaries
 from .._validation import column_names
 from ..datasets import Corpus, readers
+from ..datasets.tables import list_names
 from ..exceptions import LatentiaError
 from ..metrics import npmi_coherence, umass_coherence, unique_words
 from ..passes import Blocks
@@ -26,11 +27,12 @@ from ._effects import check_effects, prepare_effects
 from ._prevalence import no_columns, prepare_prevalence
 from ._records import TopicsOptions
 from ._shared import Comparison, ReadOptions, Sizes, check_file, hold_out, learn, name_source, parse_sizes
+from ._tables import NewRows
 from ._texts import parse_split, read_known, reading_options, say_columns, say_words, word_options
 
 _MAX_TABLE_ROWS = 200_000
 _RACE_SIZE = 20  # Models are raced with this many topics if their number is still to be chosen.
-_FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
+_FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv", "levels.csv"
 _CUT = (
     "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 for parts of 500 words."
 )
@@ -71,7 +73,7 @@ def topics(run: TopicsOptions) -> dict[str, Any]:
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), build_summary,
         reading={"column": run.column, "split": parts} | reading_options(word_choice) | names_given,
         compare=lambda: _make_comparison(kind, corpus, options | {"verbose": False}),
-        facts={} if race is None else {"race": asdict(race) | {"why": str(race)}},
+        levels=run.levels, facts={} if race is None else {"race": asdict(race) | {"why": str(race)}},
     )  # fmt: skip
 
 
@@ -199,6 +201,20 @@ def apply_topics(
     )
     header = ["document", *topics]
     return lambda path: summaries.write_csv(path, header, (row for piece in pieces for row in piece.texts()))
+
+
+def news_topics(model: Any, source: Path, read_options: ReadOptions, batch: str | None) -> NewRows:
+    """Read other documents and the column of their batches; those without words of the model are left out."""
+    corpus = read_known(source, model, column_names(model), read_options)
+    say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
+    if batch is not None and batch not in (corpus.columns or {}):
+        columns = list_names(corpus.columns or (), 10) or "none"
+        raise LatentiaError(f"--batch {batch}: no such column; there are {columns}.", source=source)
+    counts = sparse.vstack([sparse.csr_array(block[0]) for block in corpus.blocks], format="csr")
+    used = np.flatnonzero(np.asarray(counts.sum(axis=1)).ravel() > 0)
+    names = [f"document {i + 1}" if corpus.names is None else str(corpus.names[i]) for i in used]
+    batches = None if batch is None else [corpus.columns[batch][i] for i in used]
+    return NewRows(counts[used], "document", names, batches)
 
 
 def _topic_names(pairs_given: list[str], path: Path | None, sizes: Sizes) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,7 @@ from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
 from ..reading import reading_as
+from ..summaries import Table
 from ._records import UpdateOptions
 from ._results import MODEL_FILE, Results, step_of
 from ._shared import learn, name_source
@@ -85,8 +87,10 @@ def _advice(model: Any) -> str:
     return f"Learn it in Python, by {name}(keep_moments=True).fit, and add rows by partial_fit."
 
 
-def report_changed_model(results: Results, source: str, fit: Any, messages: list[str]) -> dict[str, Any]:
-    """Write and print the results of an updated or merged model."""
+def report_changed_model(
+    results: Results, source: str, fit: Any, messages: list[str], tables: Sequence[Table] = ()
+) -> dict[str, Any]:
+    """Write and print the results of an updated or merged model, with further tables."""
     reading: dict[str, Any] = {}
 
     def fitted(size: Any) -> Any:
@@ -100,7 +104,8 @@ def report_changed_model(results: Results, source: str, fit: Any, messages: list
     def summarize(model: Any, _: Any) -> Any:
         units = _find_family_function(model, "units")
         total = f"{model.moments_.n_rows:,} rows, added up"  # Files of removed rows are not named.
-        return model.summary(source=total, **({} if units is None else units(model)))
+        summary = model.summary(source=total, **({} if units is None else units(model)))
+        return replace(summary, parts=(*summary.parts, *tables))
 
     return learn(
         results, source, [None], fitted, summarize, reading=reading, messages=lambda model: messages,

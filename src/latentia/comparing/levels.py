@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
 
@@ -14,14 +14,15 @@ from .._frames import frame_of_rows
 from .._parameters import Integer, check_parameter
 from ..exceptions import LatentiaError
 from ..metrics.matching import l1_distances
-from .profile import MAX_NOISE, Profile
+from ..summaries import Column, Table
+from .profile import MAX_NOISE, Profile, find_largest_moves, profile_of
 
 SplitGrade = Literal["supported", "with care", "not supported"]
 
 _GAP = 1.5  # Least ratio of the distance between two groups to the largest distance inside, and between levels.
 _MIN_FOUND_AGAIN = 0.5  # Components found again by less are not reliable: no split rests on them.
 _MIN_SHARE = 0.01  # Nor on components with a smaller share, over the mean share: their errors are not measured.
-_N_WORDS = 3  # columns in the name of a component
+_N_WORDS = 3  # columns in the name of a component or group
 _COLUMNS = ("join", "first", "second", "distance", "joint_error", "grade")
 
 
@@ -63,11 +64,25 @@ class Levels:
         A name for each component.
     suggested : int
         Number of groups above the largest gap between levels; K if no gap is clear.
+    group_names : tuple of str
+        A name for the group of each join; empty without.
+    nouns : (str, str, str)
+        Singular and plural noun for components, and plural noun for rows.
     """
 
     joins: tuple[Join, ...]
     names: tuple[str, ...]
     suggested: int
+    group_names: tuple[str, ...] = ()
+    nouns: tuple[str, str, str] = ("component", "components", "rows")
+
+    @property
+    def headline(self) -> str:
+        """Number of groups at the level with the clearest gap, in a sentence."""
+        many, size = self.nouns[1], len(self.names)
+        if self.suggested == size:
+            return f"No coarser level of the {size} {many} stands out."
+        return f"The {size} {many} fall into {self.suggested} groups at the level with the clearest gap."
 
     def cut(self, k: int | None = None) -> np.ndarray:
         """Return the group of every component at ``k`` groups, by default ``suggested``; the group of component 0 is 0."""
@@ -90,7 +105,20 @@ class Levels:
         """Return `rows` as a data frame of pandas or polars: see `latentia.summaries.Table.to_frame`."""
         return frame_of_rows(self.rows(), "Levels.to_frame", list(_COLUMNS))
 
-    def _nodes(self) -> list[tuple[int, int, str]]:
+    def table(self) -> Table:
+        """Return the joins, the last first, as a table for a file."""
+        rows = self.rows()[::-1]
+        columns = [Column(name, [row[name] for row in rows]) for name in _COLUMNS]
+        names = [*([""] * len(rows) if not self.group_names else self.group_names)][::-1]
+        return Table("levels", (*columns, Column("name", names)), file="levels.csv")
+
+    def record(self) -> dict[str, Any]:
+        """Return the tree for programs."""
+        return {
+            "suggested": self.suggested, "groups": self.cut(), "names": self.names, "joins": self.table().rows()[::-1],
+        }  # fmt: skip
+
+    def nodes(self) -> list[tuple[int, int, str]]:
         """Return depth, number and text of all nodes, parts below their join."""
         size, nodes = len(self.names), []
         stack = [(0, self.joins[-1].join if self.joins else 0)]
@@ -100,17 +128,18 @@ class Levels:
                 nodes.append((depth, number, self.names[number]))
                 continue
             join = self.joins[number - size]
-            text = f"split at {join.distance:.3g}, joint error {join.joint_error:.3g}: {join.grade}"
+            name = f"{self.group_names[number - size]}: " if self.group_names else ""
+            text = f"{name}split at {join.distance:.3g}, joint error {join.joint_error:.3g}: {join.grade}"
             nodes.append((depth, number, text))
             stack += [(depth + 1, join.second), (depth + 1, join.first)]
         return [(depth, number, escape_controls(text)) for depth, number, text in nodes]
 
     def __str__(self) -> str:
-        return "\n".join("  " * depth + text for depth, _, text in self._nodes())
+        return "\n".join("  " * depth + text for depth, _, text in self.nodes())
 
     def _repr_html_(self) -> str:
         html, depth_before = "", 0
-        for depth, number, text in self._nodes():
+        for depth, number, text in self.nodes():
             html += "</details>" * (depth_before - depth)
             is_leaf = number < len(self.names)
             html += f"<div>{escape(text)}</div>" if is_leaf else f"<details open><summary>{escape(text)}</summary>"
@@ -202,13 +231,34 @@ def levels_of(model: Any) -> Levels:
         raise LatentiaError(
             "levels: expected a model with expected errors, found none. Fit it with n_splits above 0, on more rows."
         )
-    names = [f"{model.nouns[0]} {k}" for k in range(len(errors))]
-    if profile.distances is l1_distances and profile.columns is not None:
-        tops = np.argsort(-profile.values, axis=1, kind="stable")[:, :_N_WORDS]
-        words = [", ".join(str(profile.columns[i]) for i in top) for top in tops]
-        names = [f"{name}: {text}" for name, text in zip(names, words, strict=True)]
     found_again = model.evidence_.of_components.found_again
     is_reliable = profile.shares >= _MIN_SHARE * profile.shares.mean()
     if found_again is not None:
         is_reliable &= ~(np.asarray(found_again) < _MIN_FOUND_AGAIN)
-    return find_levels(profile, np.asarray(errors), names, is_reliable)
+    names = [f"{model.nouns[0]} {k}" for k in range(len(errors))]
+    levels = replace(find_levels(profile, np.asarray(errors), names, is_reliable), nouns=model.nouns)
+    return _name(levels, profile_of(model))
+
+
+def _name(levels: Levels, profile: Profile) -> Levels:
+    """Name components and groups by their most frequent words or nodes, or by the columns in which they stand out."""
+    columns, weights = profile.columns, np.maximum(profile.shares, np.finfo(float).tiny)
+    if columns is None:
+        return levels
+    mean = np.average(profile.values, axis=0, weights=weights)
+
+    def name(members: Sequence[int]) -> str:
+        row = np.average(profile.values[members], axis=0, weights=weights[members])
+        if profile.missing == "zero" or profile.join == "sum":
+            return ", ".join(str(columns[i]) for i in np.argsort(-row, kind="stable")[:_N_WORDS])
+        moves = find_largest_moves(profile, mean, row, [str(column) for column in columns])[:_N_WORDS]
+        return ", ".join(f"{column} {value:.3g}" for column, _, value in moves)
+
+    members = {i: [i] for i in range(len(levels.names))}
+    for join in levels.joins:
+        members[join.join] = members[join.first] + members[join.second]
+    names = tuple(f"{text}: {name([i])}" for i, text in enumerate(levels.names))
+    groups = [members[join.join] for join in levels.joins]
+    return replace(
+        levels, names=names, group_names=tuple(f"{len(group)} {levels.nouns[1]}: {name(group)}" for group in groups)
+    )

@@ -18,13 +18,13 @@ from .._frames import frame_of_rows
 from .._summary_text import table_html, table_lines
 from ..exceptions import LatentiaError
 from ..summaries import Column, Table
-from .profile import MAX_NOISE, Profile, align_profiles, profile_of
+from .profile import MAX_NOISE, Profile, align_profiles, find_largest_moves, profile_of
 
 Status = Literal["same", "changed", "new", "gone", "split", "merged"]
 
 _IDENTITY = 0.75  # Share of the distance to the nearest other component up to which a component keeps its identity.
 _CLEARLY = 0.5  # Multiple of its distance below which two parts explain a component better than its equal.
-_N_MOVES, _MOST = 5, 0.9  # columns that are named for a changed component: at most, and their share of all moves
+_CLEAR_CHANGE = 1.5 * MAX_NOISE  # Joint errors of a change that none of 120 equal components of two sites showed.
 _MEANINGS: dict[Status, str] = {
     "same": "the distance is at most 1.5 times the joint error, which equal components seldom exceed.",
     "changed": "it is larger, but the component is still nearer than others are.",
@@ -79,6 +79,19 @@ class Match:
     pairs: tuple[Pair, ...]
     nouns: tuple[str, str, str]
     messages: tuple[str, ...] = ()
+
+    def differences(self) -> list[str]:
+        """Return a sentence for each component that differs clearly: by 2.25 joint errors, or without an equal."""
+        noun, sentences = self.nouns[0], list[str]()
+        for pair in self.pairs:
+            moves = ", ".join(f"{name} {before:.3g} to {after:.3g}" for name, before, after in pair.largest_moves)
+            if pair.status == "changed" and pair.distance > _CLEAR_CHANGE * pair.joint_error:
+                sentences.append(f"{noun} {pair.a} is {noun} {pair.b} of b, changed ({moves}).")
+            elif pair.status not in ("same", "changed"):
+                place = f"{noun} {pair.b} of b" if pair.a is None else f"{noun} {pair.a}"
+                of = f" ({noun} {pair.b} of b)" if pair.a is not None and pair.b is not None else ""
+                sentences.append(f"{place} is {pair.status}{of}.")
+        return sentences
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a dictionary of a, b, distance, joint_error and status for each pair."""
@@ -156,7 +169,23 @@ def match(a: Any, b: Any) -> Match:
         raise LatentiaError(f"match: expected models of one class, found {type(a).__name__} and {type(b).__name__}.")
     first, second, names, messages = align_profiles(profile_of(a), profile_of(b))
     pairs = _match_profiles(first, second, _errors_of(a, "a"), _errors_of(b, "b"), names)
+    unclear = _list_unclear(pairs, first, second)
+    if unclear:
+        messages.append(
+            f"The errors are too large for {len(unclear)} of these pairs, whose {a.nouns[1]} may be different ones: "
+            f"{', '.join(unclear)}."
+        )
     return Match(tuple(pairs), a.nouns, tuple(messages))
+
+
+def _list_unclear(pairs: Sequence[Pair], a: Profile, b: Profile) -> list[str]:
+    """List pairs that are the same within their error alone, and not by the distance to other components."""
+    within_a, within_b = _distances_within(a, a), _distances_within(b, a)
+    return [
+        f"{pair.a} and {pair.b}"
+        for pair in pairs
+        if pair.status == "same" and pair.distance > _IDENTITY * min(within_a[pair.a or 0], within_b[pair.b or 0])
+    ]
 
 
 def _errors_of(model: Any, label: str) -> np.ndarray:
@@ -195,7 +224,7 @@ def _match_profiles(
     for i, j in partners.items():
         if i in open_a and j in open_b:
             status: Status = "same" if (i, j) in equal_pairs else "changed"
-            moves = () if status == "same" else _find_largest_moves(a, b, i, j, names)
+            moves = () if status == "same" else find_largest_moves(a, a.values[i], b.values[j], names)
             pairs.append(Pair(i, j, float(distances[i, j]), float(joint[i, j]), status, moves))
             open_a, open_b = open_a - {i}, open_b - {j}
     for i in open_a:
@@ -234,14 +263,3 @@ def _find_splits(
         if not members & used:
             used |= members
             yield k, pair, distance, joint
-
-
-def _find_largest_moves(
-    a: Profile, b: Profile, i: int, j: int, names: Sequence[str]
-) -> tuple[tuple[str, float, float], ...]:
-    """Return the columns that make most of the distance, the largest move first, with their values before and after."""
-    before, after = a.values[i], b.values[j]
-    moves = np.abs(after - before) / (1.0 if a.scales is None else a.scales)
-    order = np.argsort(-moves, kind="stable")
-    n_shown = min(int(np.searchsorted(moves[order].cumsum(), _MOST * moves.sum())) + 1, _N_MOVES)
-    return tuple((str(names[c]), float(before[c]), float(after[c])) for c in order[:n_shown])

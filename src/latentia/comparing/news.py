@@ -13,18 +13,20 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from .._control_characters import escape_controls
 from ..exceptions import LatentiaError
 from ..passes import Blocks
+from .profile import align_profiles, find_largest_moves, profile_of
 
 _TAILS = np.array([0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3])  # shares of drawn rows below the thresholds
 _CAUTION = 2.0  # standard errors below a share to its lower bound
 _LEVEL = 0.05  # chance of an alarm without news
 _N_DRAWS, _N_NULLS, _N_BOOTSTRAPS = 4, 1000, 200  # drawn rows per row, simulated alarms, resamples
-_MIN_ROWS, _MIN_FITTED, _N_EXAMPLES = 50, 25, 10
+MIN_ROWS = 50
+"""Least number of rows."""
+_MIN_FITTED, _N_EXAMPLES = 25, 10
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,18 @@ class News:
     alarm : bool
         True if there are more such rows than chance brings in 5% of batches without news.
     components : estimator or None
-        Model of the same family with one component, fitted to the least probable rows, with its evidence; None without alarm or
-        with too few rows.
+        Model of the same family with one component, fitted to the least probable rows, with its evidence; for noisy-or, whose
+        causes act together, with one cause more, fitted to these rows and drawn ones. None without alarm or with too few rows.
     examples : tuple of int
         Numbers of the least probable rows; empty without alarm.
     n_rows : int
         Number of rows, or of windows of a sequence.
     noun : str
         Plural noun of the rows.
+    largest_moves : tuple of (str, float, float)
+        Columns in which the new component differs most from the mean of the model's components: values of the mean, and its.
+    number : int
+        Number of the new component in ``components``.
     """
 
     share: float
@@ -57,15 +63,25 @@ class News:
     examples: tuple[int, ...]
     n_rows: int
     noun: str
+    largest_moves: tuple[tuple[str, float, float], ...] = ()
+    number: int = 0
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """Share of the rows that the model does not explain, and what is new in them, in sentences."""
         low, high = self.interval
-        lines = [
+        sentences = [
             f"{'Alarm: the' if self.alarm else 'No alarm: the'} model does not explain {self.share:.1%} of {self.n_rows:,} "
             f"{self.noun} (90% interval {low:.1%} to {high:.1%})."
         ]
-        if self.examples:
-            lines.append(f"Least probable {self.noun}: {', '.join(map(str, self.examples))}.")
+        if self.largest_moves:
+            moves = ", ".join(f"{name} {after:.3g} ({before:.3g})" for name, before, after in self.largest_moves)
+            sentences.append(f"A component of these {self.noun} has (the mean of the model in brackets): {moves}.")
+        return " ".join(sentences)
+
+    def __str__(self) -> str:
+        examples = ", ".join(map(str, self.examples))
+        lines = [self.headline, *([f"Least probable {self.noun}: {examples}."] if examples else [])]
         return escape_controls("\n".join(lines))
 
     def _repr_html_(self) -> str:
@@ -82,8 +98,8 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
     else:
         reference_scores = _scores_of(model, model._rows_in_memory(reference))
     for values, name in ((scores, "X"), (reference_scores, "reference")):
-        if len(values) < _MIN_ROWS:
-            raise LatentiaError(f"{name}: expected at least {_MIN_ROWS} {model.nouns[2]}, found {len(values)}.")
+        if len(values) < MIN_ROWS:
+            raise LatentiaError(f"{name}: expected at least {MIN_ROWS} {model.nouns[2]}, found {len(values)}.")
     rng = np.random.default_rng(crc32(scores.astype(np.float32).tobytes()))  # rounding differs between containers
     alarm = bool(_largest_deviation(scores, reference_scores) > _alarm_limit(len(scores), len(reference_scores), rng))
     share, threshold = _share_below(scores, reference_scores)
@@ -98,10 +114,11 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
     share = float(np.clip(share - bias, low, high))
     order = np.argsort(scores, kind="stable")
     unlikely = np.sort(order[: int((scores <= threshold).sum())])
+    rest, number = _fit_rest(model, X, unlikely) if alarm and share * len(scores) >= _MIN_FITTED else (None, 0)
     return News(
-        share, (float(low) if alarm else 0.0, float(high)), alarm,
-        _fit_rest(model, X, unlikely) if alarm and share * len(scores) >= _MIN_FITTED else None,
+        share, (float(low) if alarm else 0.0, float(high)), alarm, rest,
         tuple(int(i) for i in order[:_N_EXAMPLES]) if alarm else (), len(scores), model.nouns[2],
+        () if rest is None else _describe(rest, number, model), number,
     )  # fmt: skip
 
 
@@ -153,11 +170,24 @@ def _share_below(scores: np.ndarray, reference: np.ndarray) -> tuple[float, floa
     return float(shares[best]), float(thresholds[best])
 
 
-def _fit_rest(model: Any, X: Any, rows: np.ndarray) -> Any:
-    """Fit a model with one component to some rows; None if the family cannot."""
+def _describe(rest: Any, number: int, model: Any) -> tuple[tuple[str, float, float], ...]:
+    """Return the columns in which a new component differs most from the mean of the components of a model."""
+    if model._profile() is None or rest._profile() is None:
+        return ()
+    profile, new, names, _ = align_profiles(profile_of(model), profile_of(rest))
+    mean, row = np.average(profile.values, axis=0, weights=profile.shares), new.values[number]
+    if profile.missing == "zero":  # Words that a topic has are shown, and none that it lacks.
+        mean = np.minimum(mean, row)
+    return find_largest_moves(profile, mean, row, names)
+
+
+def _fit_rest(model: Any, X: Any, rows: np.ndarray) -> tuple[Any, int]:
+    """Fit a new component to some rows; return its model and its number there, or None if the family cannot."""
     if len(rows) < _MIN_FITTED or isinstance(X, Blocks):
-        return None
+        return None, 0
     try:
-        return clone(model).set_params(n_components=1).fit(_safe_indexing(X, model._steps_of(rows)))
+        rest, number = model._fit_rest(_safe_indexing(X, model._steps_of(rows)))
     except LatentiaError:
-        return None
+        return None, 0
+    rest.reading_ = model.reading_
+    return rest, number

@@ -16,6 +16,7 @@ Distances = Callable[[np.ndarray, np.ndarray], np.ndarray]
 MAX_NOISE = 1.5
 """Multiple of the joint error that distances of equal components seldom exceed: see `benchmarks/what_changed.py`."""
 _TINY = np.finfo(float).tiny
+_N_MOVES, _MOST = 5, 0.9  # columns that are named for a changed component: at most, and their share of all moves
 _MIN_PART = 0.1  # smallest share of a part of a split component
 
 
@@ -119,6 +120,16 @@ def _reorder(profile: Profile, names: Sequence[str]) -> Profile:
 
     scales = None if profile.scales is None else take(profile.scales, 1.0)
     return replace(profile, values=take(profile.values, 0.0), columns=list(names), scales=scales)
+
+
+def find_largest_moves(
+    profile: Profile, before: np.ndarray, after: np.ndarray, names: Sequence[str]
+) -> tuple[tuple[str, float, float], ...]:
+    """Return the columns that make most of the distance of two rows, the largest move first, with their values in both."""
+    moves = np.abs(after - before) / (1.0 if profile.scales is None else profile.scales)
+    order = np.argsort(-moves, kind="stable")
+    n_shown = min(int(np.searchsorted(moves[order].cumsum(), _MOST * moves.sum())) + 1, _N_MOVES)
+    return tuple((str(names[c]), float(before[c]), float(after[c])) for c in order[:n_shown])
 
 
 def profile_of(model: Any) -> Profile:

@@ -20,8 +20,9 @@ import numpy as np
 
 from .. import _fields as of
 from .._validation import table_blocks, weighted
+from ..comparing import match
 from ..evidence import Check, at_most
-from ..exceptions import DroppedDataWarning, LatentiaError, warn
+from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
 from ..moments import WIDEST, FramedSums, Sums, WideSums, check_width
 from ..passes import Blocks, Folds, assign_folds_by_content
 from ..passes.dask import convert_collections
@@ -294,6 +295,12 @@ def merge(models: Sequence[M]) -> M:
     ------
     LatentiaError
         If the models differ, or if one kept no moments.
+
+    Warns
+    -----
+    EvidenceWarning
+        If components of a model differ clearly from those of the first, as `latentia.match` measures it. Models without
+        expected errors, or that were not learned since their last rows, are not matched.
     """
     first, *further_models = cast(list[Any], list(models)) or [None]
     if not all(isinstance(model, Additive) for model in (first, *further_models)):
@@ -305,6 +312,7 @@ def merge(models: Sequence[M]) -> M:
     columns, total = _column_attributes(merged), _sums_of_model(merged)
     for number, next_model in enumerate(further_models, 1):
         _check_mergeable(merged, next_model, number)
+        _compare_components(merged, next_model, number)
         total = total.plus(_sums_of_model(next_model))
     return merged._set_sums(total, columns)
 
@@ -341,6 +349,22 @@ def _check_mergeable(first_model: Any, second_model: Any, number: int) -> None:
                 f"The files of models 0 and {number} were read differently ({name.replace('_', ' ')}: {first.get(name)!r} and "
                 f"{second.get(name)!r}). Read them with the same options, without scaling each file by itself."
             )
+
+
+def _compare_components(first: Any, second: Any, number: int) -> None:
+    """Warn of components that differ clearly between two models that are merged."""
+    if not all("evidence_" in vars(model) for model in (first, second)):
+        return
+    try:
+        differences = match(first, second).differences()
+    except LatentiaError:  # The family has no such comparison, or the models no errors.
+        return
+    if differences:
+        warn(
+            f"Models 0 (a) and {number} (b) disagree, and the merged model is that of all their rows: {' '.join(differences)} "
+            f"See latentia.match(models[0], models[{number}]).",
+            EvidenceWarning,
+        )
 
 
 def _is_equal(first: Any, second: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Concatenate, ParamSp
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
@@ -117,6 +117,14 @@ class Estimator(BaseEstimator):
     def _steps_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of the rows of X that these numbers of `_row_scores` stand for."""
         return rows
+
+    def _fit_rest(self, X: Any) -> tuple[Any, int]:
+        """Fit a new component to rows that the model does not explain; return its model, and its number there."""
+        return clone(self).set_params(n_components=1).fit(X), 0
+
+    def _shares_by(self, X: Any, of_rows: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the shares of components, (K,), and those in batches with 90% intervals, (G, K, 3); None without shares."""
+        return None
 
     def news(self, X: Any, reference: Any = None) -> News:
         """Measure how much of new rows the model does not explain.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Annotated, Any, Self
 
@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from .. import _fields as of
 from .._validation import weighted_mean
+from ..comparing.drift import estimate_shares
 from ..evidence import ComponentView, RealAndSimulated
 from ..fitting.base import fitted
 from ..fitting.covariates import CovariateEffects
@@ -44,6 +45,9 @@ class MixtureMethods(CovariateEffects):
 
     def _row_scores(self, X: Any) -> np.ndarray:
         return np.asarray(self.score_samples(X))
+
+    def _shares_by(self, X: Any, of_rows: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        return self.weights_, estimate_shares(self.predict_proba(X), self.weights_, of_rows, len(labels))
 
     def _component_view(self, fitted: Fitted) -> ComponentView | None:
         """Return the probabilities of the rows' components."""

@@ -10,12 +10,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
 from .._parameters import Number, check_parameter, seed_of
 from .._validation import list_of, weighted_mean
+from ..comparing.drift import estimate_shares
 from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, check_size, fitted
@@ -30,6 +31,7 @@ from .inference.questions import Question
 
 _MAX_DRAWN = 1000  # findings up to which simulated rows are compared with real ones
 _N_NAMING, _MIN_NAMING_STRENGTH = 2, 0.1  # findings that name a cause, and their smallest strength
+_N_DRAWN = 5  # Drawn rows for each unexplained one, to fit a new cause.
 _MIN_FREQUENCY = 1e-9  # smallest frequency of a finding, in divisions
 _CACHED_NETWORKS: WeakKeyDictionary[Any, tuple[Any, Network]] = WeakKeyDictionary()
 
@@ -243,6 +245,20 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         present, observed = self._findings(X)
         rows = self.sample(len(present), rng)[0].astype(np.float64)
         return rows if observed is None else np.where(observed, rows, np.nan)
+
+    def _shares_by(self, X: Any, of_rows: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        return self.priors_, estimate_shares(self.predict_proba(X), self.priors_, of_rows, len(labels))
+
+    def _fit_rest(self, X: Any) -> tuple[Any, int]:
+        """Fit one cause more to X and drawn rows, in which the new cause is off: in X alone it is hardly ever."""
+        present, observed = self._findings(X)
+        rows = np.asarray(present, dtype=np.float64) if observed is None else np.where(observed, present, np.nan)
+        drawn = [
+            self._draw_alike(X, np.random.default_rng([self._seed, i])) for i in range(max(_N_DRAWN, 400 // len(rows)))
+        ]
+        blocks = Blocks.from_array(np.vstack([rows, *drawn]), names=self.column_names)
+        wider = clone(self).set_params(n_components=len(self.priors_) + 1).fit(blocks)
+        return wider, int(wider._distances(self).argmax())
 
     def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         (rows,) = sample_rows(fitted.rows)

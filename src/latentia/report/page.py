@@ -41,11 +41,13 @@ def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
     return write_page(path, page)
 
 
-def write_match(path: str | os.PathLike[str], table: Table, source: str, messages: Sequence[str] = ()) -> Path:
-    """Write the matched components of two models to one HTML file that works offline."""
+def write_tables(
+    path: str | os.PathLike[str], title: str, tables: Sequence[Table], source: str, messages: Sequence[str] = ()
+) -> Path:
+    """Write messages, and tables below them, to one HTML file that works offline."""
     look = {"styles": ("tables.css",), "scripts": (), "data": {}, "version": version()}
     return write_page(
-        path, render("match.html", title="What changed", table=table, source=source, messages=messages, **look)
+        path, render("listing.html", title=title, tables=tables, source=source, messages=messages, **look)
     )
 
 

@@ -545,8 +545,16 @@ class SpectralHMM(ChainMethods, AdditiveSequences["_Moments", "_ChainFit"]):
 
     def _row_scores(self, X: Any) -> np.ndarray:
         """Return the log-probability of each window of a sequence; the last steps may be left out."""
-        ends = range(_WINDOW, len(X) + 1, _WINDOW)
-        return np.array([self.score(X[end - _WINDOW : end]) for end in ends])
+        n_windows = len(X) // _WINDOW
+        scores = []
+        for _, (start, transitions, table, lengths, *codes) in (
+            self._chains(X[: n_windows * _WINDOW], np.full(n_windows, _WINDOW)) if n_windows else ()
+        ):
+            for end in np.cumsum(lengths):
+                window = slice(end - _WINDOW, end)
+                arguments = (table, [_WINDOW], codes[0][window]) if codes else (table[window], [_WINDOW])
+                scores.append(log_likelihood(start, transitions, *arguments))
+        return np.array(scores)
 
     def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
         return self.sample(len(X), rng)[0]

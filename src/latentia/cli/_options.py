@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from ..exceptions import LatentiaError, parameters_written
+from ..system.progress import progress_as_json
 
 _ENTRY = re.compile(r"^(\w+)(?: : (.*))?\n((?: +.+\n?)+)", re.MULTILINE)
 _TOKEN = re.compile(r"\{[^}]*\}|[^,\s][^,]*")
@@ -80,19 +81,23 @@ def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[.
     learns = parameters[0].annotation == "Run"
     if learns:
         run_parameters[0] = run_parameters[0].replace(default=Path(name))
-    json_parameter = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
+    common_parameters = [
+        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=type(default))
+        for option, default in (("as_json", False), ("progress", "bar"))
+    ]
     described = run_descriptions | own_descriptions
     options = [
         _make_option(parameter, *described[parameter.name])
-        for parameter in (*parameters[learns:], *(run_parameters if learns else ()), json_parameter)
+        for parameter in (*parameters[learns:], *(run_parameters if learns else ()), *common_parameters)
     ]
 
-    def run(as_json: bool = False, **values: Any) -> Any:
+    def run(as_json: bool = False, progress: str = "bar", **values: Any) -> Any:
         function = getattr(import_module(f".{module}", __package__), module)
         record = import_module("._run", __package__).Run if learns else None
         if ready is not None:
             ready()
-        with _standard_input(values), parameters_written(option_of):
+        printed_progress = progress_as_json() if progress == "json" else contextlib.nullcontext()
+        with _standard_input(values), parameters_written(option_of), printed_progress:
             if record is None:
                 return function(**values)
             run_settings = record(**{parameter.name: values.pop(parameter.name) for parameter in run_parameters})

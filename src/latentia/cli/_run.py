@@ -90,6 +90,8 @@ class Run:
     ----------------
     as_json : --json
         Print one JSON object for programs; everything else goes to standard error.
+    progress : {bar, json}
+        bar on a terminal, or a line of JSON for programs on standard error for every step.
     columns
         Columns of numbers to use, separated by commas; by default all.
     ignore

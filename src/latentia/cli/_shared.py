@@ -34,7 +34,7 @@ from ..reading import ColumnOptions, Reading, reading_settings, readings
 from ..report.parts import first_sentence
 from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
-from ..system.progress import progress_bar
+from ..system.progress import progress_bar, report_stage
 from ..system.scratch import atomic_file, can_write
 from ..system.terminal import Terminal, say
 from ._json import plain
@@ -145,6 +145,7 @@ def learn(
         A summary for programs, printed by ``--json``.
     """
     console, rows, size, comparison = Terminal(), None, sizes[0], None
+    report_stage("learning")
     with name_source(source):
         if compare is not None and len(sizes) > 1:
             comparison_plan = compare()
@@ -168,6 +169,7 @@ def learn(
         }  # fmt: skip
 
     def write(folder: Path) -> None:
+        report_stage("writing the report")
         persistence.save(model, folder / MODEL_FILE)
         _write_evidence(folder / "evidence.csv", model_evidence)
         if rows:
@@ -317,6 +319,7 @@ def _choose_and_fit(
     grade_changes: list[str] = []
     while True:
         best, sentence = plan.choose(rows) if plan.choose else recommend(sizes_tried, plan.noun)
+        report_stage(f"learning {best} {plan.noun}")
         model = fit(best)
         model_evidence = evidence(model)
         at = next(i for i, size in enumerate(sizes_tried) if size.n_components == best)

@@ -1,0 +1,68 @@
+"""``latentia app``: the app in the browser, on this machine alone."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, get_args
+
+from ..exceptions import MissingExtraError
+from ._options import as_command, render_error
+from ._run import parse_column_options
+
+
+def app(workspace: Path = Path("~/latentia"), browser: bool = True, port: int = 0) -> dict[str, Any]:
+    """Open the app in the browser: from a file to an answer without options, on this machine alone.
+
+    Parameters
+    ----------
+    workspace : FOLDER
+        Folder for files and results; by default the folder latentia of your home folder.
+    browser : --browser/--no-browser
+        Open a browser; without it only the address is printed.
+    port : >= 0, <= 65535
+        Port of the address; 0 takes a free one.
+    """
+    for package in ("starlette", "uvicorn"):
+        if find_spec(package) is None:
+            raise MissingExtraError(package, "app", "latentia app")
+    from ..app import Faces, serve
+    from .commands import COMMANDS
+
+    folder = workspace.expanduser()
+    serve(folder, Faces(tuple(COMMANDS), _describe, render_error, _column_options), port, browser)
+    return {"workspace": str(folder)}
+
+
+def _describe(name: str) -> Any:
+    """Return a command with its options."""
+    from ..app import Command, Option
+    from .commands import command_of
+
+    kinds = {key: get_args(kind)[0] for key, kind in as_command(name).__annotations__.items()}
+    options = []
+    for declared in command_of(name).params:
+        is_argument = declared.param_type_name == "argument"
+        is_flag = getattr(declared, "is_flag", False)
+        is_path = kinds.get(declared.name) in (Path, Path | None)
+        options.append(
+            Option(
+                str(declared.name), "" if is_argument else declared.opts[0], next(iter(declared.secondary_opts), ""),
+                declared.help or "", "" if declared.default is None else str(declared.default),
+                getattr(declared, "rich_help_panel", None) or "", "flag" if is_flag else "path" if is_path else "text",
+                declared.multiple, declared.required,
+            )
+        )  # fmt: skip
+    return Command(name, tuple(options))
+
+
+def _column_options(fields: Any) -> Any:
+    """Return the options about columns from the fields of a form."""
+
+    def last(name: str) -> str | None:
+        return next((value for value in reversed(fields.get(name, ())) if value), None)
+
+    codes = ",".join(fields.get("missing_codes", ()))
+    return parse_column_options(
+        list(fields.get("role", ())), codes, last("empty") or "missing", list(fields.get("positive", ())), last("id")
+    )

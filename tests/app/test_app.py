@@ -25,7 +25,9 @@ from latentia.cli.commands import COMMANDS, render_error
 class Client:
     def __init__(self, folder):
         self.folder = folder
-        self.server, self.listener, address = make_server(folder, Faces(tuple(COMMANDS), _describe, render_error, _column_options))
+        self.server, self.listener, address = make_server(
+            folder, Faces(tuple(COMMANDS), _describe, render_error, _column_options)
+        )
         self.port, self.token = self.listener.getsockname()[1], address.partition("token=")[2]
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
         self.thread.start()
@@ -85,7 +87,9 @@ def test_from_a_file_to_the_result_of_the_command(client, table, tmp_path):
     assert "sandbox" in client.get("/results/groups/report")[1]["content-security-policy"]
     assert client.get("/results/groups/zip")[1]["content-type"] == "application/zip"
     (tmp_path / "groups.csv").write_text(table)
-    assert run_command("mixture", tmp_path / "groups.csv", "-k", "2:3", "--out", tmp_path / "o", "--quiet").returncode == 0
+    assert (
+        run_command("mixture", tmp_path / "groups.csv", "-k", "2:3", "--out", tmp_path / "o", "--quiet").returncode == 0
+    )
     ours, theirs = (latentia.load(folder / "model.npz") for folder in (client.folder / "groups", tmp_path / "o"))
     assert ours.means_.tobytes() == theirs.means_.tobytes()
 
@@ -106,7 +110,9 @@ def test_hostile_requests_get_nothing(client, tmp_path):
     for headers in [*foreign, {"X-Latentia": "x"}, {"X-Latentia": ""}]:
         refused += [client.send(method, place.format(name), b"x", **headers) for method, place, name in
                     [("POST", "/ask/mixture/{}", "x"), ("PUT", "/files/{}", "y.csv"), ("POST", "/results/{}", "x")] * 5]  # fmt: skip
-    refused += [client.raw("GET", path) for path in ("/", "/?token=x", client.base, f"{client.base}/", "/file/x", "/x") * 5]
+    refused += [
+        client.raw("GET", path) for path in ("/", "/?token=x", client.base, f"{client.base}/", "/file/x", "/x") * 5
+    ]
     answers += [client.send(method, "/file/x") for method in ("POST", "DELETE", "PATCH", "OPTIONS", "TRACE")]
     answers += [client.send("POST", "/results/x", b"x" * (1 << 19)), client.send("PUT", "/files/..%2f..%2fx.csv", b"a")]
     assert len(answers) + len(refused) >= 250

@@ -261,7 +261,11 @@ def python_lines(words: Sequence[str]) -> str:
 def look_words(name: str, fields: Fields, command: Command, workspace: Workspace) -> list[str]:
     """Return the words of ``latentia look`` for a file."""
     options = [option for option in command.options if option.name in READING_OPTIONS]
-    return ["look", name, *(w for option in options for w in _option_words(option, fields.get(option.name, ()), workspace))]
+    return [
+        "look",
+        name,
+        *(w for option in options for w in _option_words(option, fields.get(option.name, ()), workspace)),
+    ]
 
 
 def look_python(name: str, reading: Reading | None, fields: Fields) -> str:
@@ -282,4 +286,3 @@ def look_python(name: str, reading: Reading | None, fields: Fields) -> str:
             f"print(look_at(Path({name!r}), ColumnOptions(){given}))"
         )
     return f"from latentia.reading import read\ndata = read({name!r}{given})\nprint(data)"
-

@@ -148,7 +148,9 @@ class Job:
         summary = _read_json(self.folder / "summary.json")
         error = str(summary.get("error", ""))
         done = bool(summary) and not error
-        state = "running" if running else "done" if done else "failed" if error not in ("", "interrupted") else "stopped"
+        state = (
+            "running" if running else "done" if done else "failed" if error not in ("", "interrupted") else "stopped"
+        )
         if state == "stopped" and not error:
             error = "The process was ended from outside."
             if _TRACEBACK in lines:

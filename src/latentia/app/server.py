@@ -21,7 +21,9 @@ from .workspace import Workspace
 _HOST = "127.0.0.1"
 
 
-def make_server(folder: Path, faces: Faces, port: int = 0, token: str = "") -> tuple[uvicorn.Server, socket.socket, str]:
+def make_server(
+    folder: Path, faces: Faces, port: int = 0, token: str = ""
+) -> tuple[uvicorn.Server, socket.socket, str]:
     """Return a server, its listening socket, and the address that opens the app."""
     workspace, token = Workspace(folder), token or secrets.token_urlsafe(24)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -31,7 +33,9 @@ def make_server(folder: Path, faces: Faces, port: int = 0, token: str = "") -> t
     except OSError as error:
         listener.close()
         raise LatentiaError(
-            f"the port cannot be used ({error.strerror}). Leave --port out for a free one.", parameter="port", value=port
+            f"the port cannot be used ({error.strerror}). Leave --port out for a free one.",
+            parameter="port",
+            value=port,
         ) from error
     port = listener.getsockname()[1]
     app: Any = Guard(make_app(workspace, faces, token), token, port)

@@ -61,7 +61,7 @@ def everywhere():
 
 
 def test_every_command_is_walked():
-    assert set(COMMANDS) == {*LEARN, "look", "apply", "update", "merge", "demo"}
+    assert set(COMMANDS) == {*LEARN, "look", "apply", "update", "merge", "demo", "app"}
 
 
 @pytest.mark.parametrize("command", LEARN)

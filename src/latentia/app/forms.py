@@ -224,10 +224,9 @@ def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -
         given = [_file_word(workspace, value) for value in given]
     if option.name in _FILE_VALUES and any(mark in value for value in given for mark in "/\\"):
         raise LatentiaError("expected words or a file of the folder of the app.", parameter=option.name)
-    return [
-        word for value in given
-        for word in ([f"{option.flag}={value}"] if value.startswith("-") and option.flag.startswith("--") else [option.flag, value])
-    ]  # fmt: skip
+    joined = option.flag.startswith("--")  # A value such as -99 would look like an option.
+    pairs = [[f"{option.flag}={value}"] if joined and value.startswith("-") else [option.flag, value] for value in given]
+    return [word for pair in pairs for word in pair]
 
 
 def _checked(value: str, option: Option) -> str:

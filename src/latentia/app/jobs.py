@@ -156,7 +156,7 @@ class Job:
             if _TRACEBACK in lines:
                 state, error = "failed", f"latentia itself failed: {lines[-1]}. {self.folder / 'log'} says where."
                 lines = lines[: lines.index(_TRACEBACK)]
-        event = events[-1] if events else {"stage": "starting", "done": 0, "total": 0, "unit": ""}
+        event: dict[str, Any] = events[-1] if events else {"stage": "starting", "done": 0, "total": 0, "unit": ""}
         same = [e for e in events if (e["stage"], e["total"]) == (event["stage"], event["total"])]
         spent = event["seconds"] - same[0]["seconds"] if same else 0.0
         left = spent * (event["total"] - event["done"]) / event["done"] if event["done"] else None

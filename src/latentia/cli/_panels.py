@@ -11,7 +11,8 @@ _PANELS = {
     "names patch positive role rows scale "
     "sequence shape sheet split "
     "stop_words tags target test views vocabulary window word_names words zero_based",
-    "Output": "as_json ask cluster denoise effects evidence force group_by name near out over period progress quiet row threshold top",
+    "Output": "as_json ask cluster denoise effects evidence force group_by name near out over period "
+    "progress quiet row threshold top",
     "Large data": "cache checkpoint jobs keep_moments no_cache scheduler",
 }
 _PANEL_OF = {option: panel for panel, options in _PANELS.items() for option in options.split()}

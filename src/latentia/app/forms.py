@@ -225,7 +225,9 @@ def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -
     if option.name in _FILE_VALUES and any(mark in value for value in given for mark in "/\\"):
         raise LatentiaError("expected words or a file of the folder of the app.", parameter=option.name)
     joined = option.flag.startswith("--")  # A value such as -99 would look like an option.
-    pairs = [[f"{option.flag}={value}"] if joined and value.startswith("-") else [option.flag, value] for value in given]
+    pairs = [
+        [f"{option.flag}={value}"] if joined and value.startswith("-") else [option.flag, value] for value in given
+    ]
     return [word for pair in pairs for word in pair]
 
 

@@ -203,9 +203,9 @@ def make_words(command: Command, source: str, fields: Fields, out: str, workspac
             raise LatentiaError(f"expected a second file ({option.help.rstrip('.')}). Choose it above.")
         words += [] if value is None else [_file_word(workspace, value)]
     size = [value.strip() for key in ("from", "to", "step") if (value := _last(fields, key))]
-    option = command.option("k")
-    if option is not None and size:
-        words += [option.flag, ":".join(size)]
+    number = command.option("k")
+    if number is not None and size:
+        words += [number.flag, ":".join(size)]
     for option in command.options:
         if option.flag and (option.name not in _HIDDEN or option.name in (*READING_OPTIONS, "missing", "names")):
             words += _option_words(option, fields.get(option.name, ()), workspace)

@@ -41,7 +41,8 @@ def _describe(name: str) -> Any:
 
     kinds = {key: get_args(kind)[0] for key, kind in as_command(name).__annotations__.items()}
     options = []
-    for declared in command_of(name).params:
+    declarations: list[Any] = command_of(name).params
+    for declared in declarations:
         is_argument = declared.param_type_name == "argument"
         is_flag = getattr(declared, "is_flag", False)
         is_path = kinds.get(declared.name) in (Path, Path | None)

@@ -107,7 +107,7 @@ def memberships(sampled: bool) -> Callable[[int], Case]:
             found = model if isinstance(model, np.ndarray) else model.memberships_
             return float(recovery_errors(found.T, world.memberships.T).sum()) / len(found)
 
-        one = case(MixedMembershipBlockModel(4), error, start, world.adjacency, at=(block_model, "finish"))
+        one = case(MixedMembershipBlockModel(4), error, start, world.adjacency, at=(block_model, "refine_starts"))
         return replace(one, limit=lambda: sampled_memberships(world, seed)) if sampled else one
 
     return draw

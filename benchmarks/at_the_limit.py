@@ -101,7 +101,7 @@ def single_topics(seed: int) -> Case:
     return case(
         SingleTopicModel(8),
         lambda model: mean_error(model.components_, truth.topics),
-        lambda found, *given: replace(found, found=truth),
+        lambda recovered, *given: replace(recovered, parameters=truth),
         world.counts,
     )
 
@@ -126,8 +126,8 @@ def noisy_or(seed: int) -> Case:
     lengths = np.linalg.norm(strengths, axis=1)
 
     def start(found: Any, model: Any, moments: Any, *given: Any) -> Any:
-        weights = -np.log1p(-np.maximum(strengths, _LINK))[:, moments.used]
-        return found._replace(network=Network(weights, truth.priors, truth.leak[moments.used]))
+        weights = -np.log1p(-np.maximum(strengths, _LINK))[:, moments.is_used]
+        return found._replace(network=Network(weights, truth.priors, truth.leak[moments.is_used]))
 
     return case(
         NoisyOr(6),
@@ -190,7 +190,7 @@ def pairs(seed: int) -> Case:
         lambda model: float(np.abs(model.rows(np.arange(200)) - true).sum()),
         lambda found, *given: (world.components, world.mixing),
         world.counts,
-        at=(probability_matrix, "nonnegative_start"),
+        at=(probability_matrix, "initialise_nonnegative"),
     )
 
 

@@ -174,7 +174,7 @@ def measured(cell: Cell, seed: int) -> dict[str, np.ndarray] | None:
     design = np.column_stack([np.ones(len(one.cluster)), one.covariates])
     plain = AsSeen(model._plug_in_shares(one.X))
     facts = {"terms": [], "components": [], "n_rows": 0, "n_clusters": 0, "n_left_out": 0, "component_errors": False}
-    seen = least_squares(design, plain, plain.known, one.cluster)
+    seen = least_squares(design, plain, plain.is_known, one.cluster)
     plug_in = holds(Effects.from_estimates(seen, LEVEL, **facts, nouns=("", "", "")), coefficients, own)
     rng = np.random.default_rng(10**6 + seed)
     others = rng.permutation(one.cluster.max() + 1)[one.cluster] * cell.cluster

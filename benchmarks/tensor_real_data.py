@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 
 from latentia.datasets import planted
 from latentia.ica import TensorICA
-from latentia.likelihood import multinomial_responsibilities
+from latentia.likelihood import estimate_values, multinomial_responsibilities
 from latentia.metrics import amari_index, many_to_one_accuracy, npmi_coherence, split_tokens
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.passes import Blocks, accumulate
@@ -75,8 +75,8 @@ def baum_welch(symbols: np.ndarray, lengths: np.ndarray, k: int, seed: int, n_it
     blocks, n_symbols = Blocks.from_array(symbols[:, None], lengths=lengths), int(symbols.max()) + 1
     chain = rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), k), rng.dirichlet(np.ones(n_symbols), k)
     for _ in range(n_iter):
-        update = SymbolChainUpdate(*chain)
-        chain = update.updated(accumulate(blocks, update), 0.01)
+        update = SymbolChainUpdate(*chain, 0.01)
+        chain = estimate_values(update, accumulate(blocks, update))
     return chain
 
 

@@ -57,7 +57,7 @@ FLOORS = (
     {"_archive", "_entries", "_fields", "_frames", "_parameters"},
     {"words"}, {"passes"}, {"reading"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"papers"}, {"metrics"}, {"evidence"},
-    {"effects"}, {"datasets"}, {"_summary_text"}, {"summaries"}, {"fitting"},
+    {"effects"}, {"datasets"}, {"_summary_text"}, {"summaries"}, {"comparing"}, {"fitting"},
     FAMILIES, {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"app"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""

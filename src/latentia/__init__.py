@@ -13,6 +13,7 @@ from .system.compiled import keep_compiled_code
 if TYPE_CHECKING:
     from . import (
         communities,
+        comparing,
         contrastive,
         datasets,
         deep,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         words,
     )
     from ._manifest import manifest, verify
+    from .comparing import match
     from .fitting.additive import merge
     from .metrics import describe
     from .persistence import load, save
@@ -53,6 +55,7 @@ __all__ = [
     "LatentiaWarning",
     "__version__",
     "communities",
+    "comparing",
     "contrastive",
     "datasets",
     "deep",
@@ -67,6 +70,7 @@ __all__ = [
     "linalg",
     "load",
     "manifest",
+    "match",
     "matrices",
     "merge",
     "metrics",
@@ -93,6 +97,7 @@ _FUNCTIONS = {
     "describe": ".metrics",
     "load": ".persistence",
     "save": ".persistence",
+    "match": ".comparing",
     "merge": ".fitting.additive",
     "manifest": "._manifest",
     "verify": "._manifest",

@@ -21,7 +21,7 @@ def summary_text(summary: Any) -> str:
     lines = lines[: _MAX_LINES - len(closing) - 6]
     if table is not None:
         n_rows = min(len(table), _MAX_LINES - len(lines) - len(closing) - 4)
-        lines += ["", *(_shorten(line.rstrip()) for line in _align(table, n_rows))]
+        lines += ["", *(_shorten(line) for line in table_lines(table, n_rows))]
         if n_rows < len(table):
             lines.append(f"{len(table) - n_rows} more rows in .tables[{table.name!r}]")
     return escape_controls("\n".join(line.rstrip() for line in [*lines, "", *closing]))
@@ -33,12 +33,27 @@ def summary_page(summary: Any) -> str:
     head = f"<p><b>{escape(summary.title)}</b>: {escape(summary.headline)}</p>{summary.evidence._repr_html_()}"
     if table is None:
         return head
+    rest = f"<p>{len(table) - _MAX_LINES} more rows.</p>" if len(table) > _MAX_LINES else ""
+    return head + table_html(table, _MAX_LINES) + rest
+
+
+def table_html(table: Any, max_rows: int | None = None) -> str:
+    """Return the first rows of a table as HTML."""
     columns = _columns(table)
     heads = "".join(f"<th scope='col'>{escape(column.head or column.name)}</th>" for column in columns)
-    rows = [[escape(text) for text in _row(columns, i)] for i in range(min(len(table), _MAX_LINES))]
+    rows = [[escape(escape_controls(text)) for text in _row(columns, i)] for i in range(len(table))[:max_rows]]
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    rest = f"<p>{len(table) - len(rows)} more rows.</p>" if len(rows) < len(table) else ""
-    return f"{head}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def table_lines(table: Any, max_rows: int | None = None) -> list[str]:
+    """Return the heads and the first rows of a table as aligned lines."""
+    columns = _columns(table)
+    rows = [[column.head or column.name for column in columns]]
+    rows += [_row(columns, i) for i in range(len(table))[:max_rows]]
+    widths = [max(len(row[j]) for row in rows) for j in range(len(columns))]
+    pads = [str.ljust if column.kind in _LEFT_ALIGNED else str.rjust for column in columns]
+    return ["  ".join(pads[j](row[j], widths[j]) for j in range(len(columns))).rstrip() for row in rows]
 
 
 def _shorten(line: str) -> str:
@@ -58,11 +73,3 @@ def _columns(table: Any) -> list[Any]:
 
 def _row(columns: Sequence[Any], i: int) -> list[str]:
     return [column.printed(column.values[i]) for column in columns]
-
-
-def _align(table: Any, n_rows: int) -> list[str]:
-    columns = _columns(table)
-    rows = [[column.head or column.name for column in columns], *(_row(columns, i) for i in range(n_rows))]
-    widths = [max(len(row[j]) for row in rows) for j in range(len(columns))]
-    pads = [str.ljust if column.kind in _LEFT_ALIGNED else str.rjust for column in columns]
-    return ["  ".join(pads[j](row[j], widths[j]) for j in range(len(columns))) for row in rows]

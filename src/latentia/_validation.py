@@ -234,6 +234,16 @@ def classes_of(column: np.ndarray, name: str = "y") -> np.ndarray:
         raise LatentiaError(f"{name} mixes classes of several types, such as numbers and texts ({error}).") from error
 
 
+def list_of(values: Any, parameter: str) -> list[Any]:
+    """Return a column of any values as a list; raise for what has no length, such as None or a number."""
+    try:
+        return list(values)
+    except TypeError as error:
+        raise LatentiaError(
+            f"Expected a list, an array or a column; found {type(values).__name__}.", parameter=parameter
+        ) from error
+
+
 def _array_of(values: Any) -> np.ndarray | None:
     """Return values as an array; None for rows of different lengths."""
     try:

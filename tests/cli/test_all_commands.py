@@ -61,7 +61,7 @@ def everywhere():
 
 
 def test_every_command_is_walked():
-    assert set(COMMANDS) == {*LEARN, "look", "apply", "update", "merge", "demo", "app"}
+    assert set(COMMANDS) == {*LEARN, "look", "apply", "update", "merge", "compare", "demo", "app"}
 
 
 @pytest.mark.parametrize("command", LEARN)
@@ -90,7 +90,7 @@ def test_an_option_is_the_same_in_all_commands(name):
     elif not numbers:
         assert len({option.help for option in found.values()}) == 1
     if name == "--out":
-        own = {"apply": "applied", "demo": "out/demo", "merge": "merged", "update": "None"}
+        own = {"apply": "applied", "compare": "compared", "demo": "out/demo", "merge": "merged", "update": "None"}
         folders = {command: own.get(command, command) for command in found}
         assert {command: str(option.default) for command, option in found.items()} == folders
     elif not numbers and name not in ("--refine", "--splits", "--missing", "--min-df"):  # see below

@@ -1,4 +1,6 @@
 import csv
+import html
+import json
 import re
 
 import pytest
@@ -329,3 +331,9 @@ def test_single_topics_are_raced_beside_anchors(texts, tmp_path):
     assert chosen == "anchor" or single < anchor
     kind = {"anchor": "AnchorTopics", "single": "SingleTopicModel"}[chosen]
     assert type(latentia.load(tmp_path / "o" / "model.npz")).__name__ == kind
+    race = json.loads((tmp_path / "o" / "result.json").read_text())["race"]
+    assert race["chosen"] == chosen
+    assert [f"{value:,.0f}" for value in race["perplexities"].values()] == re.findall(r"[\d,]*\d", perplexities)
+    page = (tmp_path / "o" / "report.html").read_text()
+    assert "Choice of the model" in page
+    assert race["why"].removeprefix(chosen) in html.unescape(page)

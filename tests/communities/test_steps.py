@@ -159,6 +159,22 @@ def test_averages_over_neighbours(graph, ends):
     assert low == pytest.approx(graph.connectivity[0, 1], rel=0.05)
 
 
+def test_averages_over_neighbours_in_both_directions(graph, ends):
+    undirected = build_communities(ends, graph.memberships, True)
+    both = EdgeLists(ends.adjacency, True)
+    expected = average_neighbours(ends, undirected, 0.5)
+    values = average_neighbours(both, build_communities(both, graph.memberships, True), 0.5)
+    np.testing.assert_allclose(values[0], expected[0])
+    senders = np.arange(ends.n_nodes) % 2 == 0  # other nodes have edges to them alone
+    half = sparse.csr_array(sparse.diags_array(senders.astype(float)) @ ends.adjacency)
+    means, high, low = average_neighbours(
+        EdgeLists(half, True), build_communities(EdgeLists(half, True), graph.memberships, False), 0.0
+    )
+    members = graph.memberships.astype(bool)
+    assert means[members].mean() > means[~members].mean() + 0.8
+    assert high > low
+
+
 def test_weights_as_counts():
     rng = np.random.default_rng(0)
     counts = np.triu(rng.poisson(0.6, (300, 300)), 1)

@@ -60,3 +60,14 @@ def test_bad_parameters():
         planted.topic_model(3, 5, proportions="beta")
     with pytest.raises(LatentiaError, match="spread=0.5"):
         planted.topic_model(3, 5, spread=0.5)
+
+
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.7, -0.2]])
+def test_shares_of_communities_are_positive_and_one_a_community(shares):
+    with pytest.raises(LatentiaError, match="3 positive numbers"):
+        planted.mixed_membership_graph(60, 3, shares=shares)
+
+
+def test_communities_have_their_shares():
+    graph = planted.mixed_membership_graph(900, 3, alpha0=0, shares=[1, 2, 6], random_state=0)
+    np.testing.assert_allclose(np.bincount(graph.labels, minlength=3) / 900, [1 / 9, 2 / 9, 6 / 9], atol=0.05)

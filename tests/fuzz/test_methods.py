@@ -72,7 +72,7 @@ def one_call(seed, folder):
     model = deepcopy(fitted(number))
     names = [*methods(type(model)), "evidence_.stability", "kept", "attributes"]
     name = pick(rng, names)
-    with documented(TypeError, seconds=3 * SECONDS):
+    with documented(seconds=3 * SECONDS):
         plain = rng.random() < 0.4 or np.ndim(world.table) > 2
         data = dict(world.data) if plain else changed_data(world, rng)
         if name == "attributes":
@@ -81,7 +81,7 @@ def one_call(seed, folder):
         if name == "kept":
             name = pick(rng, [each for each in names if each in ("partial_fit", "forget", "fit")])
             if hasattr(model, "partial_fit"):
-                model.partial_fit(**world.data)
+                model.partial_fit(*(value for key, value in world.data.items() if key != "views"))
         call = model.evidence_.stability if name == "evidence_.stability" else getattr(model, name, None)
         if call is None:
             return
@@ -324,6 +324,7 @@ def agree(plain, other, rtol, place):
         a, b = (m.toarray() if sparse.issparse(m) else np.asarray(m) for m in (plain, other))
         if a.dtype.kind in "fiub":
             size = max(1e-12, np.abs(a[np.isfinite(a)]).max(initial=0)) if a.size else 1
+            b = b.astype(a.dtype) if b.dtype == object else b  # joined steps keep the type of what they join
             np.testing.assert_allclose(b, a, rtol=rtol, atol=rtol * size, err_msg=place)
         elif a.dtype.kind == "b":
             np.testing.assert_array_equal(b, a, err_msg=place)

@@ -57,6 +57,11 @@ def test_a_poor_start_gives_way_and_a_good_one_stays():
     assert choose_start(network, X[:2000], None) == (network, False)
 
 
+def test_a_given_prior_stays_in_starts_of_any_kind():
+    model = NoisyOr(4, prior=0.3, n_splits=0).fit(rows_of_exclusive_groups())
+    np.testing.assert_allclose(model.priors_, 0.3)
+
+
 def test_unknown_findings_are_summed_out():
     X = rows_of_exclusive_groups(800)
     X[np.random.default_rng(3).random(X.shape) < 0.1] = np.nan

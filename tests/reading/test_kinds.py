@@ -512,6 +512,14 @@ def test_a_table_of_counts(tmp_path):
     np.testing.assert_array_equal(corpus.counts.toarray(), counts)
 
 
+def test_a_table_of_counts_with_an_empty_cell_is_no_corpus(tmp_path):
+    counts = RNG.poisson(2, size=(20, 12)).astype(object)
+    counts[3, 4] = ""
+    path = table(tmp_path, *((f"word{chr(97 + j)}", counts[:, j]) for j in range(12)))
+    with pytest.raises(LatentiaError):
+        readers.read_corpus(path, min_df=1, max_df=1.0, stop_words=None)
+
+
 # --- tags -------------------------------------------------------------------------------------------------------
 
 

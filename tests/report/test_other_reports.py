@@ -218,7 +218,7 @@ def test_names_must_agree_with_the_data(reports, tmp_path):
     model = reports["mixture"][0]
     with pytest.raises(LatentiaError, match="they must agree"):
         write_mixture_report(tmp_path / "r.html", model, np.zeros((2, 5)), columns=["a"])
-    with pytest.raises(LatentiaError, match="they must agree"):
+    with pytest.raises(LatentiaError, match="lengths add up to 3"):
         write_hmm_report(tmp_path / "r.html", reports["symbols"][0], ["a", "b"], [3])
 
 

@@ -92,6 +92,13 @@ def test_what_is_missing_is_counted_and_constant_columns_stay_out():
     np.testing.assert_array_equal(pieces.means_, SpectralHMM(3, n_splits=0).fit(gappy, lengths=[300, 500]).means_)
 
 
+def test_cells_that_are_missing_by_their_value_are_a_caution():
+    X, gappy, _ = chain_of_vectors(1, n=1500)
+    hidden = (np.random.default_rng(0).random(X.shape) < 0.7) & (X.mean(axis=0) + 1.5 * X.std(axis=0) < X)
+    for table, holds in ((gappy, True), (np.where(hidden, np.nan, X), False)):
+        assert SpectralHMM(3, n_splits=0).fit(table).evidence_["cells missing by value"].holds is holds
+
+
 def test_columns_without_cells_and_cells_of_counts_are_refused():
     X, gappy, _ = chain_of_vectors(1, n=300)
     with pytest.raises(LatentiaError, match="column 2 has no values"):

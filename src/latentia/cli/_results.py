@@ -26,6 +26,14 @@ _MAX_MANIFEST_BYTES = 1 << 20
 _CHUNK_BYTES = 1 << 20
 
 
+def find_model(path: Path) -> Path:
+    """Return the saved model of a folder of results, or the path if it is that of a model."""
+    model_path = path / MODEL_FILE if path.is_dir() else path
+    if not model_path.exists():
+        raise LatentiaError(f"no model found. Give a folder of results, or its {MODEL_FILE}.", source=path)
+    return model_path
+
+
 @dataclass(frozen=True)
 class Results:
     """The output folder of a command, and the options of its display.

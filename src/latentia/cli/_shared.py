@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -111,6 +112,7 @@ def learn(
     write_more: Callable[[Path, Any], object] = lambda folder, model: None,
     messages: Callable[[Any], Iterable[str]] = lambda model: (),
     evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
+    facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Compare numbers of components if there are several, fit one model, write the results and print them.
 
@@ -138,11 +140,13 @@ def learn(
         ``messages(model)`` returns lines that are printed before the tables.
     evidence : callable
         ``evidence(model)`` returns the evidence if it is not the model's own.
+    facts : dict
+        Further entries of the summary for programs.
 
     Returns
     -------
     dict
-        A summary for programs, printed by ``--json``.
+        A summary for programs, also written to ``result.json`` and printed by ``--json``.
     """
     console, rows, size, comparison = Terminal(), None, sizes[0], None
     report_stage("learning")
@@ -165,7 +169,7 @@ def learn(
     def make_record(model: Any) -> dict[str, Any]:
         return {
             "estimator": type(model).__name__, "n_components": model.n_found, "comparison": comparison,
-            **_evidence_record(model_evidence), "read": [reading.record() for reading in read_tables],
+            **_evidence_record(model_evidence), "read": [reading.record() for reading in read_tables], **facts,
         }  # fmt: skip
 
     def write(folder: Path) -> None:

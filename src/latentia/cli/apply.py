@@ -17,7 +17,7 @@ from ..exceptions import LatentiaError
 from ..families import family_of
 from ..reading import is_excel, reading_as
 from ..system.terminal import say
-from ._results import MODEL_FILE, Results
+from ._results import Results, find_model
 from ._run import parse_column_options
 from ._shared import ReadOptions, name_source
 
@@ -75,9 +75,7 @@ def apply(
     split
         How texts are cut into documents, see 'topics'; or none. By default as for the model.
     """
-    path = model / MODEL_FILE if model.is_dir() else model
-    if not path.exists():
-        raise LatentiaError(f"no model found. Give a folder of results, or its {MODEL_FILE}.", source=model)
+    path = find_model(model)
     fitted = persistence.load(path)
     kind = type(fitted).__name__
     family = family_of(kind)

@@ -34,12 +34,14 @@ COMMANDS = (
         "codes.",
         "update": "Add rows to a model, or remove them, as if it had been learned from the remaining rows.",
         "merge": "Merge several models into one model of all their rows, without the rows themselves.",
+        "compare": "Match the components of two models: which are the same within their errors, changed, new, gone, split or "
+        "merged.",
         "demo": "Learn a model of every family, and write their reports with a start page, index.html.",
         "app": "Open the app in the browser: from a file to an answer without options, on this machine alone.",
     }
 )
 """Each command with its line in the list of commands, the first line of its function's docstring."""
-LEARN_NOTHING = "look", "apply", "update", "merge", "demo", "app"
+LEARN_NOTHING = "look", "apply", "update", "merge", "compare", "demo", "app"
 _ADVICE = {
     "cache": "--cache DIR writes it elsewhere; --no-cache writes none.",
     "columns": "--columns chooses others.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,19 +107,19 @@ def topics(
 
     def build_summary(model: Any, _: Any) -> summaries.Summary:
         prevalences = prevalence(model)
-        return summarize_topics(
+        summary = summarize_topics(
             model, corpus.blocks, vocabulary=corpus.vocabulary, names=corpus.names, texts=corpus.texts,
             row_labels=[summaries.Column(name, corpus.columns[name]) for name, _ in prevalences],
             prevalence=prevalences, effects=measure_effects(model, corpus.blocks),
         )  # fmt: skip
+        return summary if race is None else replace(summary, parts=(*summary.parts, _race_table(race)))
 
-    result = learn(
+    return learn(
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), build_summary,
         reading={"column": column, "split": parts} | reading_options(word_choice) | names_given,
         compare=lambda: _make_comparison(kind, corpus, options | {"verbose": False}),
-        messages=lambda model: [] if race is None else [f"--model auto takes {race}"],
+        facts={} if race is None else {"race": asdict(race) | {"why": str(race)}},
     )  # fmt: skip
-    return result if race is None else result | {"race": asdict(race)}
 
 
 def _model_options(model: str, anchors: Path | None, alpha0: float | None, keep_moments: bool) -> dict[str, Any]:
@@ -168,6 +168,16 @@ def _race(corpus: Corpus, sizes: Sizes, parameters: dict[str, Any]) -> Race:
     with name_source(corpus.source):
         models = {name: _MODELS[name](size, **options).fit(train) for name in ("anchor", "single")}
         return race_on_hidden_words(models, sparse.csr_array(_read_first_rows(test)))
+
+
+def _race_table(race: Race) -> summaries.Table:
+    """Return the perplexities of the raced models, with the reason for the choice."""
+    why = f"--model auto takes {race}"
+    columns = (
+        summaries.Column("model", list(race.perplexities), kind="name"),
+        summaries.Column("perplexity", list(race.perplexities.values()), ",.0f"),
+    )
+    return summaries.Table("race", columns, "Choice of the model", why, note=why)
 
 
 # --- comparing numbers of topics --------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist
 
 _MAX_CANDIDATES = 300  # rows that may become centres
 _MAX_WATCHED_ROWS = 1000  # rows whose distances to centres are minimised
@@ -43,7 +44,7 @@ def _ward_means(table: np.ndarray, k: int) -> np.ndarray:
     if len(rows) < 2:
         return rows
     clusters = {i: [i] for i in range(len(rows))}
-    mergers = linkage(rows, "ward")[: max(len(rows) - k, 0), :2].astype(int)
+    mergers = linkage(pdist(rows), "ward")[: max(len(rows) - k, 0), :2].astype(int)
     for number, (first, second) in enumerate(mergers.tolist(), start=len(rows)):
         clusters[number] = clusters.pop(first) + clusters.pop(second)
     return np.array([rows[cluster].mean(axis=0) for cluster in clusters.values()])

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from .._parameters import Flag, NComponents, Number, OrNone, Seed
+from ..comparing.profile import Profile
 from ..datasets.graphs import graph_of
 from ..evidence import ComponentView, Evidence, PartErrors, repeat_shares
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
@@ -390,6 +391,17 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
 
     def _candidates(self, A: Any, y: Any = None) -> list[int]:
         return self.candidates(A)
+
+    def _profile(self) -> Profile:
+        return Profile(
+            self.memberships_.T, self.weights_, self.names_, missing="left out", join="sum",
+            distances=lambda first, second: column_distances(first.T, second.T),
+        )  # fmt: skip
+
+    def _profile_of_levels(self) -> Profile:
+        """Return where the links of each community go; expected errors of memberships stand in for those of links."""
+        links = self.connectivity_ * self.weights_
+        return Profile(links / np.maximum(links.sum(axis=1, keepdims=True), np.finfo(float).tiny), self.weights_)
 
     def _distances(self, reference: Any) -> np.ndarray:
         return column_distances(self.memberships_, reference.memberships_).min(axis=1)

@@ -303,7 +303,10 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         csr_array of bool, or ndarray, of shape (n_rows, n_observed)
         """
         layers = self._layers(layer)
-        table = sparse.csr_array(H) if sparse.issparse(H) else np.atleast_2d(np.asarray(H))
+        try:
+            table = sparse.csr_array(H if sparse.issparse(H) else np.atleast_2d(np.asarray(H)).astype(np.float64))
+        except (TypeError, ValueError) as error:
+            raise LatentiaError(f"Expected rows of 0 and 1 ({error}).", parameter="H") from error
         n_units = layers[-1].edges.shape[0]
         if table.shape[1] != n_units:
             raise LatentiaError(

@@ -22,6 +22,9 @@ from .. import _fields as of
 from .._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from .._presentation import presenters
 from .._validation import check_same_rows
+from ..comparing.levels import Levels, levels_of
+from ..comparing.news import News, find_news
+from ..comparing.profile import Profile
 from ..evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enough
 from ..exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
 from ..metrics.matching import nearest_distances
@@ -87,6 +90,56 @@ class Estimator(BaseEstimator):
     def _distances(self, fit: Any) -> np.ndarray:
         """Return the distance of each component to the nearest one of another fit, shape (K,)."""
         return nearest_distances(self.components_, fit.components_)  # type: ignore[attr-defined]
+
+    def _profile(self) -> Profile | None:
+        """Return the components by the names of the columns, for `latentia.match`; None if the family has no such rows."""
+        return None
+
+    def _profile_of_levels(self) -> Profile | None:
+        """Return the rows by which `levels` groups the components."""
+        return self._profile()
+
+    def _row_scores(self, X: Any) -> np.ndarray | None:
+        """Return a log-probability of each row, for `news`; None if the family has none."""
+        return None
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> Any:
+        """Draw as many rows as X has from the model, with the lengths and the gaps of X."""
+        raise LatentiaError(
+            f"news: a {type(self).__name__} cannot draw rows like X. Give rows without news as reference."
+        )
+
+    def _steps_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the numbers of the rows of X that these numbers of `_row_scores` stand for."""
+        return rows
+
+    def news(self, X: Any, reference: Any = None) -> News:
+        """Measure how much of new rows the model does not explain.
+
+        New rows are compared with rows that the model draws, by their log-probability. No model is quite right: with many rows
+        its misfit is news too. Rows that were kept from the time of the fit, but not fitted, as ``reference`` avoid that.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            New rows, 50 or more; or one sequence, of which windows of 20 steps are compared.
+        reference : as X, optional
+            Rows without news, to compare with; by default rows drawn from the model, with the lengths and gaps of X.
+
+        Returns
+        -------
+        News
+            Share of the rows that the model does not explain, with a 90% interval, an alarm, a component fitted to those rows,
+            and exemplary rows. The share is at least what the probabilities of rows tell: rows of a new component that are
+            as probable as others do not count.
+
+        Raises
+        ------
+        LatentiaError
+            If the family has no probabilities of rows or cannot draw rows, or there are too few rows.
+        """
+        check_is_fitted(self)
+        return find_news(self, X, reference)
 
     def _shares(self) -> np.ndarray | None:
         """Return the share of the data of each component, shape (K,); None if the model has none."""
@@ -158,6 +211,27 @@ class Estimator(BaseEstimator):
         Path of the file
         """
         return presenters["report"](path, self, *data, **options)
+
+    def levels(self) -> Levels:
+        """Return the components as a tree on coarser levels, with the evidence for each split.
+
+        The two closest groups are joined first, weighted by their shares (Ward; Hellinger distances for probabilities). A split
+        is *supported* if the means of its two parts differ by more than 1.5 times the expected error of this difference, and by
+        1.5 times the largest distance inside; *with care* if only the error is exceeded. No split rests on components that are
+        found again by less than half, or are almost empty.
+
+        Returns
+        -------
+        latentia.comparing.Levels
+            ``print`` shows the tree, ``cut(k)`` returns the group of every component at k groups, ``to_frame()`` has the joins.
+
+        Raises
+        ------
+        LatentiaError
+            If the family has no rows to compare, or the fit has no expected errors.
+        """
+        check_is_fitted(self, "evidence_")
+        return levels_of(self)
 
     def summary(self, *data: Any, **options: Any) -> Summary:
         """Return the result, and how far it can be trusted, as data for reports, tables, files and figures.

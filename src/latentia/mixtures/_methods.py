@@ -42,6 +42,9 @@ class MixtureMethods(CovariateEffects):
     def _distances(self, other: Any) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)
 
+    def _row_scores(self, X: Any) -> np.ndarray:
+        return np.asarray(self.score_samples(X))
+
     def _component_view(self, fitted: Fitted) -> ComponentView | None:
         """Return the probabilities of the rows' components."""
         return ComponentView(self.predict_proba(fitted.comparison_rows).T)

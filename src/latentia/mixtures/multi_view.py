@@ -22,6 +22,7 @@ from .. import _fields as of
 from .._frames import column_names_of, frame_of
 from .._parameters import NComponents, OrNone, Seed
 from .._validation import check_same_rows, finite_blocks, not_empty, number_table, weighted
+from ..comparing.profile import Profile
 from ..evidence import (
     Check,
     ComponentView,
@@ -471,6 +472,13 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
                 f"{blocks.n_rows} rows support at most {blocks.n_rows // 2} components.",
                 at_most=blocks.n_rows // 2, parameter="n_components", value=k,
             )  # fmt: skip
+
+    def _profile(self) -> Profile:
+        names = self.feature_names
+        columns = None if names is None else [name for view in names for name in view]
+        return Profile(
+            np.hstack(self.means_), self.weights_, columns, np.hstack(self._scales), cdist, missing="left out"
+        )
 
     def _distances(self, other: MultiViewMixture) -> np.ndarray:
         return _nearest_distances(self.means_, other.means_, self._scales)

@@ -30,6 +30,7 @@ from sklearn.base import DensityMixin
 from .. import _fields as of
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
 from .._validation import gaps_of, missing_cells, table_blocks, weighted
+from ..comparing.profile import Profile
 from ..evidence import Check, PartErrors, above
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..fitting.additive import Additive
@@ -341,6 +342,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         target = answer.refinement.log_likelihood[-1] + clearly
         return not _load_rows(self, subset, moments).may_reach(model.parameters.shift(-moments.columns.mean), target)
 
+    def _profile(self) -> Profile:
+        return Profile(self.means_, self.weights_, self.column_names, distances=cdist, missing="left out")
+
     def _distance(self, first: Refined, second: Refined, moments: Moments) -> np.ndarray:
         return cdist(first.parameters.means, second.parameters.means).min(axis=1)
 
@@ -465,6 +469,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         rows, components = self._mixture.draw(n_samples, rng)
         return (rows if "_span" not in vars(self) else self._span.points(rows)), components
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
+        rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        return np.where(np.isnan(rows), np.nan, self.sample(len(rows), rng)[0])
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the joint log-density of each row and component, (n, K), block by block."""

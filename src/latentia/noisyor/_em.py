@@ -226,7 +226,7 @@ class NetworkRefinement:
     before : Network or None
         The network at the end of EM, if independent findings were likelier: the causes of ``network`` are then hardly ever on.
     is_grown : bool
-        Whether EM started from a grown network, not from the one that the moments gave.
+        Whether EM started from a network that was not the one of the moments.
     """
 
     network: Network

@@ -4,7 +4,8 @@ Real data may follow no noisy-or network; its moments then fit none, and EM from
 with too few causes. This second start does not use moments. Residuals r of findings, given the posteriors of the causes so
 far, are measured in standard deviations; the next cause starts from the rows that score highest along the leading eigenvector
 of their products. Two causes more than asked for are grown. The least useful ones are dropped again, and the least useful of
-the rest is exchanged for a new one as long as the likelihood grows. A few EM steps follow every change.
+the rest is exchanged for a new one as long as the likelihood grows. A few EM steps follow every change. Causes that exclude
+each other leave no common residual: short climbs from random strengths are candidates as well, and the likeliest is taken.
 
 Constants were chosen on five tables of 10 to 15 findings (fertil2, twoyear, headInjury, recid and Schooling of the R packages
 wooldridge, DAAG and Ecdat). `benchmarks/noisy_or_real_tables.py` shows its effect on ten other tables.
@@ -27,6 +28,9 @@ MAX_GROWN = 10
 """Largest number of causes of a grown network: with the two spare ones, all 4,096 configurations are summed."""
 
 _N_SPARE, _N_EXCHANGES = 2, 6  # spare causes, and exchanges that are tried
+_N_RANDOM_STARTS = 12  # random starts up to the next number of causes, and half as many for each further one
+_MAX_CAUSES_FOR_ALL = 7  # each further cause doubles the configurations, and the time of a step
+_ROUNDS = ((15, 4), (30, 1))  # EM steps of random starts, and the number of them that go on
 _N_STEPS = 15  # EM steps after each change; 40 take two to three times as long
 _START_PRIOR = 0.1  # prior of a new cause
 _MIN_GAIN_PER_ROW = 0.005  # nats a row from which a network counts as clearly likelier
@@ -58,10 +62,10 @@ class _Rows:
         blocks = Blocks.from_array(fill_gaps_with_nan(rows))
         return cls(*read_cells(rows), over(blocks), options)
 
-    def climb(self, network: Network) -> Network:
+    def climb(self, network: Network, n_steps: int = _N_STEPS) -> Network:
         """Return the network after some steps of EM."""
         update = NoisyOrUpdate.from_network(network, **self.options)
-        return update.move_to(*refine(update, self.e_step, _N_STEPS).values).network
+        return update.move_to(*refine(update, self.e_step, n_steps).values).network
 
     def explain(self, network: Network) -> tuple[np.ndarray, np.ndarray]:
         """Return the chances of findings given the posteriors of the causes, (n_rows, n), and log-likelihoods of rows."""
@@ -76,8 +80,7 @@ class _Rows:
 
     def compute_score(self, network: Network) -> float:
         """Return the mean log-likelihood of the rows, less a nat for each link and prior: an estimate for new rows."""
-        n_parameters = np.count_nonzero(network.weights) + network.m
-        return float(self.log_likelihood(network).sum() - n_parameters) / len(self.present)
+        return float(self.log_likelihood(network).sum() - network.n_links - network.m) / len(self.present)
 
 
 def choose_start(network: Network, rows: Any, prior: float | None, **options: Any) -> tuple[Network, bool]:
@@ -102,10 +105,26 @@ def choose_start(network: Network, rows: Any, prior: float | None, **options: An
     grown = table.climb(_start_network(table, start_prior))
     while grown.m < n_causes:
         grown = table.climb(_add_cause(grown, table, start_prior))
-    if n_causes > _MAX_CHEAP_CAUSES and table.compute_score(grown) <= min_score:
+    best = max((grown, *_climb_from_random_strengths(n_causes, table, prior)), key=table.compute_score)
+    if n_causes > _MAX_CHEAP_CAUSES and table.compute_score(best) <= min_score:
         return network, False
-    grown = _exchange_causes(grown, table, start_prior)
-    return (grown, True) if table.compute_score(grown) > min_score else (network, False)
+    best = _exchange_causes(best, table, start_prior)
+    return (best, True) if table.compute_score(best) > min_score else (network, False)
+
+
+def _climb_from_random_strengths(n_causes: int, table: _Rows, prior: float | None) -> list[Network]:
+    """Return the ends of short climbs from random strengths, with half of the frequencies as leaks."""
+    n_known = (~table.missing).sum(axis=0)
+    leak = np.clip(table.present.sum(axis=0) / np.maximum(n_known, 1) / 2, *_LEAK_RANGE)
+    rng, shape = np.random.default_rng(0), (n_causes, len(leak))
+    n_starts = _N_RANDOM_STARTS >> max(n_causes - _MAX_CAUSES_FOR_ALL, 0)
+    weights = (-np.log1p(-rng.uniform(0, _STRENGTH_RANGE[1], shape)) for _ in range(n_starts))
+    priors = np.full(n_causes, prior or 1 / (n_causes + 1))
+    networks = [Network(start, priors, leak) for start in weights]
+    for n_steps, n_best in _ROUNDS:
+        networks = [table.climb(network, n_steps) for network in networks]
+        networks = sorted(networks, key=table.compute_score, reverse=True)[:n_best]
+    return networks
 
 
 def _exchange_causes(network: Network, table: _Rows, prior: float) -> Network:

@@ -31,9 +31,9 @@ from ._packed import sum_products, symmetrise, transform
 from ._recovery import compute_column_lengths, compute_noise, compute_odds, order_network, scale_pairs
 from .absences import AbsenceMoments, LogAbsences
 from .inference import Network
+from .inference.network import MIN_STRENGTH
 
 Groups = tuple[int, ...]
-MIN_STRENGTH = 0.05  # smallest strength of a link; weaker ones are mostly noise
 _LANDMARKS_PER_CAUSE = 2  # smallest number of landmarks for each cause
 _NOISE_FACTOR = 1.1  # eigenvalues count as causes from this multiple of the noise
 _UNCERTAINTY_FACTOR = 1.1  # factor on the noise that gives the range of likely numbers of causes

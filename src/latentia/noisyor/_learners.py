@@ -110,8 +110,54 @@ def _block_noise(source: AbsenceMoments, scale: np.ndarray, folds: Folds, rows: 
     return largest(((first_half - second_half) / 2)[rows][:, columns])
 
 
+@dataclass
 class IterativeRecovery:
-    """Recovery in rounds (`latentia.noisyor._recovery`), from triples counted once for all selections of groups.
+    """Network of all rows by recovery in rounds (`latentia.noisyor._recovery`), and of any other groups of rows.
+
+    Attributes
+    ----------
+    source : AbsenceMoments
+    moments : dict
+        Moments of each selection of groups; others are counted at their first use.
+    rounds : dict
+        Options of each round: prior, corrections and max_weight.
+    full_groups : tuple of int
+    full_network : Network
+    agreement, remaining, likely, scale
+        See `Learner`.
+    """
+
+    source: AbsenceMoments
+    moments: dict[Groups, Moments]
+    rounds: dict[str, Any]
+    full_groups: Groups
+    full_network: Network
+    agreement: np.ndarray | None
+    remaining: np.ndarray | None
+    likely: tuple[int, int] | None
+    scale: np.ndarray | None = None
+
+    def network(self, groups: Groups) -> Network:
+        if groups == self.full_groups:
+            return self.full_network
+        if groups not in self.moments:  # counts triples once more
+            basis = self.moments[self.full_groups].basis
+            self.moments[groups] = compute_moments(self.source, basis, [], [self.full_groups, groups])[0][1]
+        return recover(self.moments[groups], **self.rounds).network
+
+
+def recover_in_rounds(
+    source: AbsenceMoments,
+    findings: np.ndarray,
+    partitions: Sequence[Partition],
+    n_components: int | None,
+    max_components: int,
+    selections: Sequence[Groups],
+    folds: Folds,
+    rounds: dict[str, Any],
+    progress: bool = False,
+) -> IterativeRecovery:
+    """Recover the network of all rows in rounds, from triples counted once for all selections of groups.
 
     Parameters
     ----------
@@ -119,7 +165,7 @@ class IterativeRecovery:
     findings : ndarray of int
         Findings whose triples are counted.
     partitions : sequence of Partition
-        Partitions of these findings; the network of each one alone gives `agreement`.
+        Partitions of these findings; the network of each one alone gives the agreement.
     n_components : int or None
         Number of causes; None chooses the one, up to ``max_components``, whose networks of halves of the rows predict pairs
         of the other halves best.
@@ -130,51 +176,33 @@ class IterativeRecovery:
     rounds : dict
         Options of each round: prior, corrections and max_weight.
     """
-
-    scale: np.ndarray | None = None
-
-    def __init__(
-        self,
-        source: AbsenceMoments,
-        findings: np.ndarray,
-        partitions: Sequence[Partition],
-        n_components: int | None,
-        max_components: int,
-        selections: Sequence[Groups],
-        folds: Folds,
-        rounds: dict[str, Any],
-        progress: bool = False,
-    ) -> None:
-        logs = source.logs(selections[0])
-        pairs = scale_pairs(logs, np.exp(logs.single / 2))
-        if n_components is None:
-            max_components = count_pair_directions(pairs, max_components)
-        basis = np.zeros((source.n_features, n_components or max_components))
-        basis[findings] = compute_pair_basis(pairs, n_components or max_components)[findings]
-        halves = [] if n_components else [half for pair in folds.splits for half in pair]
-        all_selections = [*selections, *(half for half in halves if half not in selections)]
-        by_rows, by_partition = compute_moments(source, basis, partitions, all_selections, progress)
-        self.likely = None
-        if n_components is None:
-            by_groups = dict(zip(all_selections, by_rows, strict=True))
-            k, self.likely = _choose_number(
-                by_rows[0], [[by_groups[h] for h in pair] for pair in folds.splits], max_components, rounds
-            )
-            by_rows, by_partition = ([moments.first(k) for moments in group] for group in (by_rows, by_partition))
-        self._source, self._moments, self._rounds = source, dict(zip(all_selections, by_rows, strict=True)), rounds
-        recovered = recover(by_rows[0], **rounds)
-        self._all_groups = selections[0]
-        self._full_network = recovered.network
-        self.remaining = _extrapolate_remaining(recovered.rounds)
-        self.agreement = _compute_agreement(self._full_network, by_partition, rounds)
-
-    def network(self, groups: Groups) -> Network:
-        if groups == self._all_groups:
-            return self._full_network
-        if groups not in self._moments:  # counts triples once more
-            basis = self._moments[self._all_groups].basis
-            self._moments[groups] = compute_moments(self._source, basis, [], [self._all_groups, groups])[0][1]
-        return recover(self._moments[groups], **self._rounds).network
+    logs = source.logs(selections[0])
+    pairs = scale_pairs(logs, np.exp(logs.single / 2))
+    if n_components is None:
+        max_components = count_pair_directions(pairs, max_components)
+    basis = np.zeros((source.n_features, n_components or max_components))
+    basis[findings] = compute_pair_basis(pairs, n_components or max_components)[findings]
+    halves = [] if n_components else [half for pair in folds.splits for half in pair]
+    all_selections = [*selections, *(half for half in halves if half not in selections)]
+    by_rows, by_partition = compute_moments(source, basis, partitions, all_selections, progress)
+    likely = None
+    if n_components is None:
+        by_groups = dict(zip(all_selections, by_rows, strict=True))
+        k, likely = _choose_number(
+            by_rows[0], [[by_groups[h] for h in pair] for pair in folds.splits], max_components, rounds
+        )
+        by_rows, by_partition = ([moments.first(k) for moments in group] for group in (by_rows, by_partition))
+    full = recover(by_rows[0], **rounds)
+    return IterativeRecovery(
+        source,
+        dict(zip(all_selections, by_rows, strict=True)),
+        rounds,
+        selections[0],
+        full.network,
+        _compute_agreement(full.network, by_partition, rounds),
+        _extrapolate_remaining(full.rounds),
+        likely,
+    )
 
 
 def _choose_number(

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
 from .._parameters import Number, check_parameter, seed_of
-from .._validation import weighted_mean
+from .._validation import list_of, weighted_mean
 from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, check_size, fitted
@@ -236,13 +236,20 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         n_samples, rng = check_size(n_samples, "n_samples"), np.random.default_rng(seed_of(random_state))
         return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_samples, rng)
 
+    def _row_scores(self, X: Any) -> np.ndarray:
+        return np.asarray(self.posterior(X).log_likelihood)
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
+        present, observed = self._findings(X)
+        rows = self.sample(len(present), rng)[0].astype(np.float64)
+        return rows if observed is None else np.where(observed, rows, np.nan)
+
     def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         (rows,) = sample_rows(fitted.rows)
         if rows.shape[1] > _MAX_DRAWN:
             return None
         real = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-        simulated = np.asarray(self.sample(len(real), rng)[0], dtype=np.float64)
-        return RealAndSimulated(real, np.where(np.isnan(real), np.nan, simulated), self.column_names or ())
+        return RealAndSimulated(real, self._draw_alike(real, rng), self.column_names or ())
 
     @property
     def cause_names_(self) -> list[str]:
@@ -269,7 +276,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         """
         m = len(self.priors_)
         is_mapping = isinstance(names, Mapping)
-        new_names = dict(names.items() if is_mapping else enumerate(names))  # type: ignore[union-attr]
+        new_names = dict(names.items() if is_mapping else enumerate(list_of(names, "names")))  # type: ignore[union-attr]
         if not is_mapping and len(new_names) != m:
             raise LatentiaError(
                 f"names has {len(new_names)} names; expected {m}, one for each cause, or a dictionary from number to name."

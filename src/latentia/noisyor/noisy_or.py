@@ -6,7 +6,7 @@ Model. Causes d_k are on with probability rho_k, independently, and
 
 So a cause that is on switches finding i on with probability F_ki = 1 - exp(-W_ki), whatever the others do.
 
-Reading order of a fit: `_moments`, `IterativeRecovery`, `noisyor._recovery.recover`, `noisyor._em.refine_network`, `_checks`.
+Reading order of a fit: `_moments`, `recover_in_rounds`, `noisyor._recovery.recover`, `noisyor._em.refine_network`, `_checks`.
 
 Source: S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of noisy-or networks, STOC 2017.
 """
@@ -21,6 +21,7 @@ import numpy as np
 from .. import _fields as of
 from .._parameters import Integer, NComponents, Number, OrNone, Seed, Sizes
 from .._validation import table_blocks, weighted
+from ..comparing.profile import Profile
 from ..evidence import Check, ComponentView, Misfit, PartErrors, bounds, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..fitting.additive import Additive
@@ -44,11 +45,11 @@ from ._growth import MAX_GROWN, choose_start
 from ._landmarks import Landmarks, count_causes_above_noise
 from ._learners import (
     MAX_SOLVED,
-    IterativeRecovery,
     Learner,
     Spectrum,
     bound_causes,
     compute_pair_spectrum,
+    recover_in_rounds,
     relative_distances,
 )
 from ._methods import NetworkMethods
@@ -170,8 +171,9 @@ class NoisyOr(NetworkMethods, Additive):
     2. Findings are scaled by sqrt P(absent), which makes the noise of their moments alike.
     3. Moments of higher order are subtracted and the decomposition is repeated (``corrections``).
     4. Triples are decomposed by polar iteration, which needs no threshold zeta.
-    5. EM follows (``refine``). With up to 10 causes it starts from a network grown cause by cause from the rows, if that is
-       clearly likelier than the network of the moments, as happens on data that follow no such network.
+    5. EM follows (``refine``). With up to 10 causes it starts from a network grown cause by cause from the rows, or from
+       random strengths of a fixed seed, if that is clearly likelier than the network of the moments, as happens on data that
+       follow no such network.
     6. Unless given, priors are estimated, from the eigenvalues of the whitened tensor.
     7. A leak cancels in both moments and is estimated afterwards, from single findings.
     8. Half a row is added to every count, and to the number of rows: logarithms of such shares have no bias of order 1 / N.
@@ -488,7 +490,7 @@ class NoisyOr(NetworkMethods, Additive):
         )
         if k is not None and has_many_causes:
             return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
-        return IterativeRecovery(source, findings, partitions, k, max_causes, selections, folds, rounds, self.verbose)
+        return recover_in_rounds(source, findings, partitions, k, max_causes, selections, folds, rounds, self.verbose)
 
     def _bound_number_of_causes(
         self, source: AbsenceMoments, folds: Folds, size: int
@@ -518,6 +520,12 @@ class NoisyOr(NetworkMethods, Additive):
             items = choose_items(X, self.min_df) if reset else [str(name) for name in self._column_names]
             X = Blocks.from_array(make_basket_table(X, items), names=items)
         return table_blocks(self, _replace_gaps(X), reset=reset, column_noun="findings", dtype="numeric", missing=True)
+
+    def _profile(self) -> Profile:
+        return Profile(
+            self.weights_, self.priors_, self.column_names, distances=relative_distances, missing="left out",
+            join="maximum",
+        )  # fmt: skip
 
     def _distances(self, other: NoisyOr) -> np.ndarray:
         return np.minimum(relative_distances(self.weights_, other.weights_).min(axis=1), _MAX_ERROR)
@@ -570,7 +578,7 @@ class _Choices(NamedTuple):
     refused : bool
         True if EM was not possible on all rows.
     is_grown : bool
-        True if EM on all rows started from a network grown cause by cause.
+        True if EM on all rows did not start from the network of the moments.
     """
 
     learner: Any

@@ -591,13 +591,11 @@ def _read_parquet(path: Path) -> RawTable:
         except (pl.exceptions.PolarsError, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            text = str(error)
-            double = re.search(r"name '(.*)' has more than one", text, re.DOTALL)
-            if double:
+            if isinstance(error, pl.exceptions.DuplicateError):
                 raise LatentiaError(
-                    f"two columns are called {double[1]!r}. Give each its own name.", source=path
+                    f"two columns have the same name ({error}). Give each its own name.", source=path
                 ) from error
-            raise LatentiaError(f"not a readable Parquet file ({text}).", source=path) from error
+            raise LatentiaError(f"not a readable Parquet file ({error}).", source=path) from error
     if not len(frame):
         raise LatentiaError("the table has no rows.", source=path)
     return _convert_frame(frame, path)

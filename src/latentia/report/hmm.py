@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import LatentiaError
+from ..passes.blocks import check_lengths
 from ..sequences import TwoStateHMM
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .figures import heat_map, lines, means_map, shorten, strips
@@ -75,11 +75,7 @@ def summarize_hmm(
     headline, rows = f"{count(size, 'state')} with {content}.", None
     if steps is not None:
         steps = np.asarray(steps)
-        lengths = np.array([len(steps)] if lengths is None else lengths)
-        if lengths.sum() != len(steps):
-            raise LatentiaError(
-                f"lengths add up to {lengths.sum()}, and the data has {len(steps)} steps: they must agree."
-            )
+        lengths = check_lengths([len(steps)] if lengths is None else lengths, len(steps))
         data_size = f"{count(len(lengths), 'sequence')} of {content} ({len(steps):,} steps in all)"
         headline = f"{count(size, 'state')} in {data_size}."
         rows = build_rows_table(model, steps, lengths, names, row_labels)

@@ -7,7 +7,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -16,6 +16,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from ..exceptions import LatentiaError
 from ..summaries import Figure, Section, Summary, Table
 from ..system.scratch import atomic_file
 from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mean_error, short_number, version
@@ -38,6 +39,14 @@ def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
     }
     page = render("summary.html", **vars(summary) | template_values)
     return write_page(path, page)
+
+
+def write_match(path: str | os.PathLike[str], table: Table, source: str, messages: Sequence[str] = ()) -> Path:
+    """Write the matched components of two models to one HTML file that works offline."""
+    look = {"styles": ("tables.css",), "scripts": (), "data": {}, "version": version()}
+    return write_page(
+        path, render("match.html", title="What changed", table=table, source=source, messages=messages, **look)
+    )
 
 
 def _part(part: Table | Figure | Section) -> dict[str, Any]:
@@ -184,6 +193,8 @@ def _prose(text: str) -> Any:
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:
     """Write a page completely or not at all; incomplete characters become question marks."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise LatentiaError(f"Expected the name of a file; found {type(path).__name__}.", parameter="path")
     with atomic_file(path) as file:
         file.write(page.encode("utf-8", "replace"))
     return Path(path)

@@ -16,10 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from .. import _fields as of
 from .._parameters import Anything, Choice, Integer, NComponents, OrNone, Seed, seed_of
 from .._validation import finite_blocks
+from ..comparing.profile import Profile
 from ..evidence import (
     Check,
     ComponentView,
@@ -30,6 +32,7 @@ from ..evidence import (
     at_most,
     convergence_checks,
     count_parameters,
+    missing_checks,
     tensor_checks,
     trivial_checks,
 )
@@ -92,6 +95,7 @@ from ._steps import (
 )
 from .recursions import forward_backward, log_likelihood
 
+_WINDOW = 20  # steps of a sequence that `news` compares at a time
 _OVERSAMPLE = 12  # directions beyond the number of states
 _MAX_SYMBOLS = 100  # alphabet of which keep_moments counts views
 _RACE_STEPS = 10  # E-steps in which starts race, and all E-steps from classes of symbols
@@ -445,6 +449,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
                 split_check, misses = _check_state_split(refined.parameters, moments, fitted.rows)
                 lines, errors = [*lines, split_check], np.maximum(errors, misses)
             parts = replace(parts, errors=errors)
+        lines = [*_check_hidden_cells(self, fitted), *lines]
         checks = [*_build_checks(refined, moments, parts, moment_checks, self.weights_), *lines]
         return checks + _compare_with_independence(self, fitted), parts
 
@@ -479,6 +484,14 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         self.start_ = fitted.model.start
         self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + fitted.model.n_passes
+
+    def _profile(self) -> Profile | None:
+        emissions, shares = self._chain.emissions, self.stationary_
+        if "symbols_" in vars(self):
+            return Profile(emissions, shares, [str(symbol) for symbol in self.symbols_])
+        if not isinstance(self._kind, Vectors):  # Counts have a distance of their own, which is not between rows.
+            return None
+        return Profile(emissions, shares, self.column_names, self._deviations, cdist, missing="left out")
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         if type(other._kind) is not type(self._kind):
@@ -526,6 +539,17 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             states[t] = state
         rows = self._kind.draw(self._chain, states, rng)
         return rows if "_span" not in vars(self) else self._span.points(rows), states
+
+    def _row_scores(self, X: Any) -> np.ndarray:
+        """Return the log-probability of each window of a sequence; the last steps may be left out."""
+        ends = range(_WINDOW, len(X) + 1, _WINDOW)
+        return np.array([self.score(X[end - _WINDOW : end]) for end in ends])
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
+        return self.sample(len(X), rng)[0]
+
+    def _steps_of(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray((_WINDOW * rows[:, None] + np.arange(_WINDOW)).ravel())
 
     def _n_parameters(self) -> int:
         k = len(self.startprob_)
@@ -1016,6 +1040,21 @@ def _check_missing_cells(share: np.ndarray | None) -> list[Check]:
         "on its value, nor on other missing cells."
     )
     return [Check("missing cells", "share", float(1 - share.mean()), None, meaning, "not in the thesis")]
+
+
+def _check_hidden_cells(model: SpectralHMM, fitted: Fitted) -> list[Check]:
+    """Check whether single cells of vectors are missing because of their value."""
+    if fitted.moments.share is None or fitted.rows is None:
+        return []
+    (sample,) = sample_stretches(fitted.rows.all_steps, _SAMPLE_STEPS, _SAMPLE_STRETCH)
+    rows, lengths = sample[0], sample[-1]
+
+    def expect(observed: np.ndarray, others: np.ndarray) -> np.ndarray:
+        (steps,) = Blocks.from_array(np.where(observed, rows, np.nan), lengths=lengths)
+        posterior = forward_backward(*model._kind.recursion_arguments(model._chain, steps))[1]
+        return np.asarray(posterior @ model._chain.emissions[:, others])
+
+    return missing_checks(rows, expect, model._seed)
 
 
 def _measure_changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int | None) -> np.ndarray:

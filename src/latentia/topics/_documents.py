@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from .. import _fields as of
 from .._parameters import seed_of
 from .._validation import check_vocabulary, column_names, table_blocks, times_of, weighted
+from ..comparing.profile import Profile
 from ..evidence import ComponentView
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..fitting.base import check_size, fitted
@@ -158,6 +159,22 @@ class DocumentModel(PrevalenceModel, CovariateEffects, TransformerMixin, WordMod
     n_iter_: Annotated[int, of.count()]
     converged_: bool
     _confusions: Annotated[np.ndarray, of.numbers("* K K")]
+
+    def _profile(self) -> Profile:
+        shares = self._shares()
+        return Profile(
+            self.components_, np.ones(len(self.components_)) if shares is None else shares, self.column_names
+        )
+
+    def _row_scores(self, X: Any) -> np.ndarray:
+        """Return the log-probability of a word of one half of each document given the other half."""
+        tables = [sparse.csr_array(table) for table in self._tables(X)]
+        return np.concatenate([self._completion(table) / np.maximum(table.sum(axis=1), 1) for table in tables])
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> sparse.csr_array:
+        lengths = np.concatenate([np.asarray(table.sum(axis=1)).ravel() for table in self._tables(X)]).astype(int)
+        counts = zip(*np.unique(lengths[lengths > 0], return_counts=True), strict=True)
+        return sparse.csr_array(sparse.vstack([self.sample(int(n), int(length), rng)[0] for length, n in counts]))
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return the shares of the topics in documents, and the words that tables show."""

@@ -170,10 +170,15 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             )
         top_documents = np.argsort(-table, axis=0, kind="stable")[:n_documents].T
         words = self.top_words(n_words)
-        return [
-            str(namer(list(map(str, topic_words)), [documents[row] for row in rows]))
-            for topic_words, rows in zip(words, top_documents, strict=True)
-        ]
+        try:
+            return [
+                str(namer(list(map(str, topic_words)), [documents[row] for row in rows]))
+                for topic_words, rows in zip(words, top_documents, strict=True)
+            ]
+        except Exception as error:  # A function of the user may raise anything.
+            raise LatentiaError(
+                f"Called with words and documents, it raised {type(error).__name__}: {error}", parameter="namer"
+            ) from error
 
     # --- tables -----------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._entries import is_missing
+from .._validation import list_of
 from ..exceptions import LatentiaError
 
 UNITS = ("day", "week", "month", "quarter", "year", "decade", "century")
@@ -64,6 +65,7 @@ def assign_periods(times: Sequence[Any], period: str | float | None = None) -> P
         One of `UNITS` for dates, or the width of periods of numbers. By default the shortest unit with at most 24 periods;
         for numbers every value if there are at most 24, and a round width otherwise.
     """
+    times = list_of(times, "times")
     rows = np.array([i for i, value in enumerate(times) if not is_blank(value)], dtype=np.int64)
     if not len(rows):
         raise LatentiaError("None of the documents has a time.")

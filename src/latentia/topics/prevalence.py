@@ -28,6 +28,7 @@ from scipy.stats import t as student
 
 from .._frames import frame_of_rows
 from .._parameters import Number, check_parameter
+from .._validation import list_of
 from ..effects.estimates import component_error_variance
 from ..exceptions import LatentiaError
 from ..fitting.base import fitted
@@ -233,7 +234,7 @@ def _match_topics(part: np.ndarray, topics: np.ndarray) -> np.ndarray:
 
 def assign_groups(values: Sequence[Any]) -> tuple[np.ndarray, list[str]]:
     """Return the group of every row, -1 without one, and the labels, sorted as numbers or by the alphabet."""
-    texts = [None if is_blank(value) else str(value).strip() for value in values]
+    texts = [None if is_blank(value) else str(value).strip() for value in list_of(values, "groups")]
     labels = sorted({text for text in texts if text is not None}, key=_number_sort_key)
     if not labels:
         raise LatentiaError("None of the documents has a group.")

@@ -72,7 +72,10 @@ def check_texts(texts: Any) -> list[str]:
     """
     if isinstance(texts, (str, bytes)):
         raise LatentiaError(f"Expected a list of texts; got a single text, {_quote(texts)}.")
-    documents = list(getattr(texts, "texts", texts))
+    try:
+        documents = list(getattr(texts, "texts", texts))
+    except TypeError as error:
+        raise LatentiaError(f"Expected a list of texts; found {type(texts).__name__}.") from error
     first = _first_present(documents)
     if _is_words(first):
         raise LatentiaError(

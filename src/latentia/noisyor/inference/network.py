@@ -20,6 +20,7 @@ from numba import njit
 from ...exceptions import LatentiaError
 from .search import SearchModel
 
+MIN_STRENGTH = 0.05  # smallest strength of a link; weaker ones are mostly noise
 _MIN_LEAK = 1e-12  # findings that no cause explains have this probability
 _MIN_PRIOR = 1e-300  # its logarithm is finite
 _MAX_PRIOR, _MAX_STRENGTH = 1 - 1e-15, 1 - 1e-12
@@ -79,6 +80,11 @@ class Network:
         return SearchModel.from_strengths(
             strengths, np.clip(self.leak, _MIN_LEAK, _MAX_STRENGTH), np.clip(self.priors, _MIN_LEAK, _MAX_STRENGTH)
         )
+
+    @property
+    def n_links(self) -> int:
+        """Number of links that are not mostly noise: steps of EM fade links, but never to zero."""
+        return int(np.count_nonzero(-np.expm1(-self.weights) >= MIN_STRENGTH))
 
     @property
     def m(self) -> int:

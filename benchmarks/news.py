@@ -1,0 +1,99 @@
+"""Measure the news of batches: alarms without news, and a new component of 10% of the rows found, with its share.
+
+Seeds below 700 are for the choice of constants, seeds from 700 are reported.
+
+    python benchmarks/news.py --quick
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from latentia.datasets import planted
+from latentia.mixtures import SphericalGaussianMixture
+from latentia.noisyor import NoisyOr
+from latentia.topics import AnchorTopics
+
+N_ROWS, SHARE, K, D = 500, 0.1, 5, 8
+
+
+def plan_mixtures(seed):
+    """Return a fitted model, and functions that draw old and new rows."""
+    rng = np.random.default_rng(seed)
+    means = 4 * rng.standard_normal((K + 1, D))
+
+    def draw(n, components):
+        return means[rng.choice(components, n)] + rng.standard_normal((n, D))
+
+    return SphericalGaussianMixture(K).fit(draw(5000, K)), lambda n: draw(n, K), lambda n: draw(n, [K])
+
+
+def plan_topics(seed):
+    rng = np.random.default_rng(seed)
+    counts = planted.topic_corpus(6000, n_topics=K, n_words=200, random_state=seed).counts
+    other = planted.topic_corpus(500, n_topics=1, n_words=200, random_state=seed + 10_000).counts
+    old = counts[5000:]
+    return (
+        AnchorTopics(K).fit(counts[:5000]),
+        lambda n: old[rng.choice(old.shape[0], n, replace=False)],
+        lambda n: other[:n],
+    )
+
+
+def plan_network(seed):
+    network = planted.noisy_or_network(30, K, leak=0.02, random_state=seed)
+    rng = np.random.default_rng(seed)
+
+    def draw_new(n):
+        rows = network.sample(n, random_state=seed + 3).X.astype(float)
+        rows[:, :8] = np.maximum(rows[:, :8], rng.random((n, 8)) < 0.8)
+        return rows
+
+    return (
+        NoisyOr(K).fit(network.sample(5000, random_state=1).X),
+        lambda n: network.sample(n, random_state=rng.integers(10**6)).X.astype(float),
+        draw_new,
+    )
+
+
+FAMILIES = {"mixtures": plan_mixtures, "topics": plan_topics, "noisy-or": plan_network}
+
+
+def stack(*parts):
+    return sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.vstack(parts)
+
+
+def measure(family, seeds, n_batches):
+    false_alarms, n_new = [], int(SHARE * N_ROWS)
+    alarms, is_covered, shares, fitted = [], [], [], []
+    for seed in seeds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model, draw_old, draw_new = FAMILIES[family](seed)
+            false_alarms += [model.news(draw_old(N_ROWS)).alarm for _ in range(n_batches)]
+            news = model.news(stack(draw_old(N_ROWS - n_new), draw_new(n_new)))
+        alarms.append(news.alarm)
+        shares.append(news.share)
+        is_covered.append(news.interval[0] <= SHARE <= news.interval[1])
+        fitted.append(news.components is not None)
+    print(
+        f"{family:10} alarms without news {np.mean(false_alarms):.1%} of {len(false_alarms)}; with {SHARE:.0%} news "
+        f"{np.mean(alarms):.0%} of {len(alarms)}; share {np.mean(shares):.3f}, covered {np.mean(is_covered):.0%}; "
+        f"components fitted {np.mean(fitted):.0%}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--first-seed", type=int, default=700)
+    parser.add_argument("--families", nargs="*", default=list(FAMILIES))
+    arguments = parser.parse_args()
+    n = 4 if arguments.quick else 50
+    for name in arguments.families:
+        measure(name, range(arguments.first_seed, arguments.first_seed + n), 8)

@@ -1,0 +1,161 @@
+"""News: how much of new rows a fitted model does not explain.
+
+Rows that a model does not explain are less probable under it than rows that it draws. With F the share of drawn rows below a
+threshold and G that of new rows, at least (G - F) / (1 - F) of the new rows are unlike the drawn ones. The threshold is the one
+whose lower bound is largest; bootstrap takes off what the choice of the threshold adds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from .._control_characters import escape_controls
+from ..exceptions import LatentiaError
+
+_TAILS = np.array([0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3])  # shares of drawn rows below the thresholds
+_CAUTION = 2.0  # standard errors below a share to its lower bound
+_LEVEL = 0.05  # chance of an alarm without news
+_N_DRAWS, _N_NULLS, _N_BOOTSTRAPS = 4, 1000, 200  # drawn rows per row, simulated alarms, resamples
+_MIN_ROWS, _MIN_FITTED, _N_EXAMPLES = 50, 25, 10
+
+
+@dataclass(frozen=True)
+class News:
+    """Share of new rows that a model does not explain, and what these rows are.
+
+    Attributes
+    ----------
+    share : float
+        Share of the rows that are less probable than the model expects.
+    interval : pair of float
+        Its 90% interval.
+    alarm : bool
+        True if there are more such rows than chance brings in 5% of batches without news.
+    components : estimator or None
+        Model of the same family with one component, fitted to the least probable rows, with its evidence; None without alarm or
+        with too few rows.
+    examples : tuple of int
+        Numbers of the least probable rows; empty without alarm.
+    n_rows : int
+        Number of rows, or of windows of a sequence.
+    noun : str
+        Plural noun of the rows.
+    """
+
+    share: float
+    interval: tuple[float, float]
+    alarm: bool
+    components: Any
+    examples: tuple[int, ...]
+    n_rows: int
+    noun: str
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        lines = [
+            f"{'Alarm: the' if self.alarm else 'No alarm: the'} model does not explain {self.share:.1%} of {self.n_rows:,} "
+            f"{self.noun} (90% interval {low:.1%} to {high:.1%})."
+        ]
+        if self.examples:
+            lines.append(f"Least probable {self.noun}: {', '.join(map(str, self.examples))}.")
+        return escape_controls("\n".join(lines))
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))
+
+
+def find_news(model: Any, X: Any, reference: Any = None) -> News:
+    """Compare new rows with rows that a model draws, or with reference rows; see `Estimator.news`."""
+    scores = _scores_of(model, X)
+    if reference is None:
+        rng = np.random.default_rng([model._seed, 73])
+        reference_scores = np.concatenate([_scores_of(model, model._draw_alike(X, rng)) for _ in range(_N_DRAWS)])
+    else:
+        reference_scores = _scores_of(model, reference)
+    for values, name in ((scores, "X"), (reference_scores, "reference")):
+        if len(values) < _MIN_ROWS:
+            raise LatentiaError(f"{name}: expected at least {_MIN_ROWS} {model.nouns[2]}, found {len(values)}.")
+    rng = np.random.default_rng(crc32(scores.tobytes()))
+    alarm = bool(_largest_deviation(scores, reference_scores) > _alarm_limit(len(scores), len(reference_scores), rng))
+    share, threshold = _share_below(scores, reference_scores)
+    resampled = np.array(
+        [
+            _share_below(rng.choice(scores, len(scores)), rng.choice(reference_scores, len(reference_scores)))[0]
+            for _ in range(_N_BOOTSTRAPS)
+        ]
+    )
+    bias = resampled.mean() - share
+    low, high = np.clip(np.quantile(resampled, [0.05, 0.95]) - bias, 0.0, 1.0)
+    share = float(np.clip(share - bias, low, high))
+    order = np.argsort(scores, kind="stable")
+    unlikely = np.sort(order[: int((scores <= threshold).sum())])
+    return News(
+        share, (float(low) if alarm else 0.0, float(high)), alarm,
+        _fit_rest(model, X, unlikely) if alarm and share * len(scores) >= _MIN_FITTED else None,
+        tuple(int(i) for i in order[:_N_EXAMPLES]) if alarm else (), len(scores), model.nouns[2],
+    )  # fmt: skip
+
+
+def _scores_of(model: Any, X: Any) -> np.ndarray:
+    """Return the log-probability of each row, by which rows are compared."""
+    scores = model._row_scores(X)
+    if scores is None:
+        raise LatentiaError(f"news: a {type(model).__name__} has no probabilities of single rows.")
+    return np.asarray(scores, dtype=np.float64)
+
+
+def _tails(scores: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return thresholds, and the shares of new and of drawn rows up to them."""
+    ordered = np.sort(reference)
+    thresholds = ordered[np.maximum(np.ceil(_TAILS * len(reference)).astype(int) - 1, 0)]
+    ours = np.searchsorted(np.sort(scores), thresholds, side="right") / len(scores)
+    return thresholds, ours, np.searchsorted(ordered, thresholds, side="right") / len(reference)
+
+
+def _largest_deviation(scores: np.ndarray, reference: np.ndarray) -> float:
+    """Return the largest excess of new rows in a tail, in standard errors of two samples of the same distribution."""
+    _, ours, expected = _tails(scores, reference)
+    pooled = (len(scores) * ours + len(reference) * expected) / (len(scores) + len(reference))
+    errors = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / len(scores) + 1 / len(reference)))
+    return float(((ours - expected) / errors).max())
+
+
+def _alarm_limit(n: int, m: int, rng: np.random.Generator) -> float:
+    """Return the deviation that samples of n and m rows of one distribution, whichever it is, exceed by chance."""
+    counts = np.maximum(np.ceil(_TAILS * m).astype(int), 1)
+    # The drawn tails are uniform order statistics: sums of gamma steps, relative to all of them.
+    steps = rng.gamma(np.diff(counts, prepend=0, append=m + 1), size=(_N_NULLS, len(counts) + 1))
+    mass = np.maximum(steps / steps.sum(axis=1, keepdims=True), 0.0)
+    ours = rng.multinomial(n, mass / mass.sum(axis=1, keepdims=True))[:, :-1].cumsum(axis=1) / n
+    expected = counts / m
+    pooled = (n * ours + m * expected) / (n + m)
+    errors = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / n + 1 / m))
+    return float(np.quantile(((ours - expected) / errors).max(axis=1), 1 - _LEVEL))
+
+
+def _share_below(scores: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
+    """Return the share of new rows that the threshold with the largest lower bound tells, and that threshold."""
+    thresholds, ours, expected = _tails(scores, reference)
+    shares = (ours - expected) / np.maximum(1 - expected, 1e-12)
+    errors = np.sqrt(ours * (1 - ours) / len(scores) + expected * (1 - expected) / len(reference)) / np.maximum(
+        1 - expected, 1e-12
+    )
+    best = int((shares - _CAUTION * errors).argmax())
+    return float(shares[best]), float(thresholds[best])
+
+
+def _fit_rest(model: Any, X: Any, rows: np.ndarray) -> Any:
+    """Fit a model with one component to some rows; None if the family cannot."""
+    if len(rows) < _MIN_FITTED:
+        return None
+    try:
+        return clone(model).set_params(n_components=1).fit(_safe_indexing(X, model._steps_of(rows)))
+    except LatentiaError:
+        return None

@@ -1,0 +1,98 @@
+"""News: rows that a model does not explain raise an alarm, and are measured, shown and fitted."""
+
+import numpy as np
+import pytest
+
+import latentia
+from latentia.datasets import planted
+from latentia.ica import TensorICA
+from latentia.mixtures import SphericalGaussianMixture
+from latentia.noisyor import NoisyOr
+from latentia.sequences import SpectralHMM
+from latentia.topics import AnchorTopics
+
+MEANS = 8 * np.eye(4)
+
+
+def draw(seed, n=600, means=MEANS[:3]):
+    rng = np.random.default_rng(seed)
+    return means[rng.integers(len(means), size=n)] + rng.standard_normal((n, 4))
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return SphericalGaussianMixture(3).fit(draw(0, 4000))
+
+
+@pytest.fixture(scope="module")
+def batch():
+    return np.vstack([draw(1), draw(2, 150, MEANS[3:])])
+
+
+def test_new_component_is_measured_and_fitted(mixture, batch):
+    news = mixture.news(batch)
+    assert news.alarm
+    assert news.share == pytest.approx(0.2, abs=0.05)
+    assert news.interval[0] <= news.share <= news.interval[1]
+    assert min(news.examples) >= 600
+    assert np.linalg.norm(news.components.means_[0] - MEANS[3]) < 1
+    assert news.components.evidence_ is not None
+    assert "Alarm" in str(news)
+    assert news._repr_html_().startswith("<p>")
+
+
+def test_no_news(mixture):
+    news = mixture.news(draw(3))
+    assert not news.alarm
+    assert news.components is None
+    assert news.interval[0] == 0
+    assert news.examples == ()
+
+
+def test_same_rows_same_news(mixture, batch):
+    first, second = mixture.news(batch), mixture.news(batch)
+    assert (first.share, first.interval, first.examples) == (second.share, second.interval, second.examples)
+
+
+def test_reference_rows_instead_of_drawn_ones(mixture, batch):
+    assert mixture.news(batch, reference=draw(4)).alarm
+    assert not mixture.news(batch, reference=batch).alarm
+
+
+def test_gaps_of_rows_are_drawn_too(mixture):
+    rows = draw(5)
+    rows[np.random.default_rng(0).random(rows.shape) < 0.2] = np.nan
+    assert not mixture.news(rows).alarm
+
+
+def test_documents_of_a_new_topic():
+    counts = planted.topic_corpus(3500, n_topics=4, n_words=100, random_state=1).counts
+    model = AnchorTopics(4).fit(counts[:3000])
+    new = np.random.default_rng(0).multinomial(100, np.r_[np.full(10, 0.1), np.zeros(90)], size=100)
+    assert model.news(np.vstack([counts[3000:].toarray(), new])).share > 0.1
+
+
+def test_findings_of_a_new_cause():
+    network = planted.noisy_or_network(20, 3, leak=0.02, random_state=1)
+    model, rows = NoisyOr(3).fit(network.sample(3000, random_state=1).X), network.sample(500, random_state=2).X
+    rows = np.asarray(rows, dtype=float)
+    rows[:100, :12] = np.maximum(rows[:100, :12], np.random.default_rng(0).random((100, 12)) < 0.8)
+    assert model.news(rows).alarm
+
+
+def test_windows_of_a_sequence():
+    rng = np.random.default_rng(0)
+    states = rng.integers(2, size=500).repeat(10)
+    steps = np.where(states == 0, rng.integers(3, size=5000), 3 + rng.integers(3, size=5000))
+    model = SpectralHMM(2).fit(steps)
+    news = model.news(np.r_[steps[:2000], rng.integers(6, size=400)])
+    assert news.alarm
+    assert news.n_rows == 120
+    assert min(news.examples) >= 100
+
+
+def test_errors_say_what_to_do(mixture):
+    with pytest.raises(latentia.LatentiaError, match="at least 50"):
+        mixture.news(draw(1, 20))
+    with pytest.raises(latentia.LatentiaError, match="news: a TensorICA"):
+        TensorICA(2).fit(np.random.default_rng(0).laplace(size=(500, 3))).news(draw(1)[:, :3])

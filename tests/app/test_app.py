@@ -18,7 +18,7 @@ pytest.importorskip("starlette")
 
 from latentia.app import Faces
 from latentia.app.server import make_server
-from latentia.cli.app import _column_options, _describe
+from latentia.cli.app import _column_options, _describe, _documents
 from latentia.cli.commands import COMMANDS, render_error
 
 
@@ -26,7 +26,7 @@ class Client:
     def __init__(self, folder):
         self.folder = folder
         self.server, self.listener, address = make_server(
-            folder, Faces(tuple(COMMANDS), _describe, render_error, _column_options)
+            folder, Faces(tuple(COMMANDS), _describe, render_error, _column_options, _documents)
         )
         self.port, self.token = self.listener.getsockname()[1], address.partition("token=")[2]
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)

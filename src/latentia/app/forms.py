@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,13 +41,34 @@ _MISSING_CHOICES = {
     "network": ("drop",), "ica": ("drop", "mean"), "dictionary": ("drop", "mean"), "contrast": ("drop", "mean"),
 }  # fmt: skip
 """Ways to treat cells without a value, the preferred one first."""
+ROLES = {
+    "measurement": "a number", "count": "a whole number", "binary": "one of two values", "category": "one of several kinds",
+    "text": "words to read", "tags": "several labels", "id": "the name of the row", "clock": "the order of the rows",
+    "date": "a date", "group": "whose row it is", "weight": "how often the row counts", "ignored": "not used",
+}  # fmt: skip
+"""What each role says of a cell."""
 READING_OPTIONS = "role", "missing_codes", "positive", "id", "empty", "sheet", "encoding"
 _HIDDEN = {
     *READING_OPTIONS, "k", "missing", "out", "cache", "no_cache", "checkpoint", "scheduler", "as_json", "progress", "quiet",
     "force", "jobs", "evidence", "names", "help",
 }  # fmt: skip
+_OF_COLUMNS = {"column", "sequence", "over", "cluster"}  # options that name a column
+_MAX_COMPARABLE = 40
+_SHOWN = _HIDDEN | {"name", "names", "keep_moments"}  # elsewhere on the pages, or not at all
 _MAX_VALUE = 2000
 _FILE_VALUES = {"stop_words"}  # options whose value may also name a file
+
+
+_OPTION_IN_DOUBT = re.compile(r"--(role|positive|missing-codes) ((?:'[^']*'|\"[^\"]*\"|[^\s'\",;])+)")
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Another way to read a column, as a field of the form and the words of its button."""
+
+    field: str
+    value: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -62,6 +84,8 @@ class Option:
     help, default, group : str
     kind : {"flag", "path", "text"}
     multiple, required : bool
+    flags : tuple of str
+        All words that set it.
     """
 
     name: str
@@ -73,6 +97,12 @@ class Option:
     kind: str
     multiple: bool
     required: bool
+    flags: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Return its name as words."""
+        return (self.flag.lstrip("-") or self.name).replace("-", " ")
 
 
 @dataclass(frozen=True)
@@ -83,6 +113,16 @@ class Command:
     options: tuple[Option, ...]
 
     @property
+    def columns(self) -> list[str]:
+        """Return the names of options that name a column."""
+        return [option.name for option in self.options if option.name in _OF_COLUMNS]
+
+    @property
+    def compares(self) -> bool:
+        """Return True if the answer can be compared between the values of a column."""
+        return any(option.name in ("group_by", "effects") for option in self.options)
+
+    @property
     def arguments(self) -> list[Option]:
         """Return the files that it reads besides the first."""
         return [option for option in self.options if not option.flag][1:]
@@ -90,7 +130,7 @@ class Command:
     @property
     def folded(self) -> list[Option]:
         """Return the options that a form folds."""
-        return [option for option in self.options if option.flag and option.name not in _HIDDEN]
+        return [option for option in self.options if option.flag and option.name not in _SHOWN]
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if option.name == name), None)
@@ -110,12 +150,15 @@ class Faces:
         ``render_error(error)`` returns the text of a `LatentiaError` in terms of options.
     column_options : callable
         ``column_options(fields)`` returns the `ColumnOptions` of the fields of `READING_OPTIONS`.
+    documents : callable
+        ``documents(model, path)`` returns documents of a file as the model counts them, enough to measure a likelihood.
     """
 
     names: tuple[str, ...]
     command: Callable[[str], Command]
     render_error: Callable[[LatentiaError], str]
     column_options: Callable[[Fields], ColumnOptions]
+    documents: Callable[[Any, Path], Any]
 
 
 @dataclass(frozen=True)
@@ -146,6 +189,43 @@ def _look(path: Path, name: str, _: Any, chosen: Any, column_options: Callable[[
         if error.source is not None and str(error.source).startswith(str(path)):
             error.source = name  # The reader knows only this name.
         raise
+
+
+def split_doubt(doubt: str) -> tuple[str, list[Correction]]:
+    """Return what is doubtful about a column, and the options that the text names as corrections."""
+    corrections = []
+    for option, quoted in _OPTION_IN_DOUBT.findall(doubt):
+        value = next(iter(shlex.split(quoted)), "")
+        last = value.rpartition("=")[2]
+        label = {
+            "role": "leave it out" if last == "ignored" else f"it is {ROLES.get(last, last)}",
+            "positive": f"count {last!r} as 1",
+        }.get(option, f"{last!r} stands for a missing answer")
+        corrections.append(Correction(option.replace("-", "_"), value, label))
+    text = _OPTION_IN_DOUBT.split(doubt)[0] if corrections else doubt
+    return re.sub(r"[;,:]? *(if (it|they) [^;,]*,)? *$", "", text), corrections
+
+
+def column_row(column: Any, fields: Fields) -> dict[str, Any]:
+    """Return what the table of columns shows of a column, with the codes that were chosen for it."""
+    text, corrections = split_doubt(column.doubt)
+    chosen = [code for code in fields.get("missing_codes", ()) if code.rpartition("=")[0] == column.name]
+    codes = [*chosen, *(f"{column.name}={code}" for code in column.suspects)]
+    return {
+        "name": column.name, "role": column.role, "reason": column.reason, "examples": ", ".join(column.examples),
+        "empty": f"{column.n_missing:,} empty" if column.n_missing else "", "text": text, "corrections": corrections,
+        "codes": list(dict.fromkeys(codes)), "doubtful": bool(column.doubt or codes),
+    }  # fmt: skip
+
+
+def keep_last(fields: Fields) -> dict[str, list[str]]:
+    """Return the fields with one role and one positive value for each column, those that were chosen last."""
+    per_column = {
+        key: list({value.rpartition("=")[0]: value for value in fields.get(key, ()) if value}.values())
+        for key in ("role", "positive")
+    }
+    kept = {key: list(dict.fromkeys(values)) for key, values in fields.items() if key not in per_column}
+    return kept | {key: values for key, values in per_column.items() if values}
 
 
 def _last(fields: Fields, name: str) -> str | None:
@@ -196,20 +276,45 @@ def size_range(value: str) -> tuple[str, str, str]:
 
 def make_words(command: Command, source: str, fields: Fields, out: str, workspace: Workspace) -> list[str]:
     """Return the words of a command after ``latentia``, from the fields of a form."""
-    words = [command.name, _file_word(workspace, source)]
+    words = [command.name, file_word(workspace, source)]
     for option in command.arguments:
         value = _last(fields, option.name)
         if value is None and option.required:
             raise LatentiaError(f"expected a second file ({option.help.rstrip('.')}). Choose it above.")
-        words += [] if value is None else [_file_word(workspace, value)]
+        words += [] if value is None else [file_word(workspace, value)]
     size = [value.strip() for key in ("from", "to", "step") if (value := _last(fields, key))]
     number = command.option("k")
-    if number is not None and size:
+    if number is not None and (size := size or [value for value in [_last(fields, "k")] if value]):
         words += [number.flag, ":".join(size)]
+    fields = {**fields, **_by_columns(command, fields)}
     for option in command.options:
         if option.flag and (option.name not in _HIDDEN or option.name in (*READING_OPTIONS, "missing", "names")):
             words += _option_words(option, fields.get(option.name, ()), workspace)
     return [*words, "--out", out]
+
+
+def _by_columns(command: Command, fields: Fields) -> dict[str, list[str]]:
+    """Return the option that compares the answer between the values of the chosen columns."""
+    names = list(filter(None, fields.get("by", ())))
+    if not names:
+        return {}
+    if command.option("group_by") is not None:
+        return {"group_by": [*fields.get("group_by", ()), *names]}
+    if _last(fields, "effects"):
+        raise LatentiaError("choose columns to compare by, or write a formula under effects; not both.")
+    if any("`" in name for name in names):
+        raise LatentiaError("a column with ` in its name cannot be compared by. Rename it in the file.")
+    return {"effects": ["~ " + " + ".join(name if name.isidentifier() else f"`{name}`" for name in names)]}
+
+
+def comparable(reading: Reading, command: Command, values: Mapping[str, str]) -> dict[str, bool]:
+    """Return the columns that an answer can be compared by, and whether ``latentia look`` proposes each."""
+    if not command.compares:
+        return {}
+    roles = {"category", "group", *(["binary"] if command.option("group_by") else [])}
+    used = {values.get("column", ""), values.get("sequence", "")}
+    names = [column.name for column in reading.columns if column.role in roles and column.name not in used]
+    return {name: values.get("effects") == f"~ {name}" for name in names[:_MAX_COMPARABLE]}
 
 
 def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -> list[str]:
@@ -221,7 +326,7 @@ def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -
         return [word for value in given[-1:] if (word := words.get(value, ""))]
     given = given if option.multiple else [value for value in given[-1:] if value != option.default]
     if option.kind == "path":
-        given = [_file_word(workspace, value) for value in given]
+        given = [file_word(workspace, value) for value in given]
     if option.name in _FILE_VALUES and any(mark in value for value in given for mark in "/\\"):
         raise LatentiaError("expected words or a file of the folder of the app.", parameter=option.name)
     joined = option.flag.startswith("--")  # A value such as -99 would look like an option.
@@ -237,7 +342,8 @@ def _checked(value: str, option: Option) -> str:
     return value
 
 
-def _file_word(workspace: Workspace, name: str) -> str:
+def file_word(workspace: Workspace, name: str) -> str:
+    """Return an existing file of the workspace as a word that is no option."""
     workspace.find(name)
     return f"./{name}" if name.startswith("-") else name
 
@@ -257,6 +363,24 @@ def python_lines(words: Sequence[str]) -> str:
     if words[0] not in ("apply", "compare"):
         lines.append(f"model = latentia.load({out + '/model.npz'!r})")
     return "\n".join(lines)
+
+
+def words_again(words: Sequence[str], command: Command, changes: Mapping[str, Sequence[str]], out: str) -> list[str]:
+    """Return the words of a command with other values of some options, for a result of another name."""
+    flags = {flag for name in (*changes, "out") if (option := command.option(name)) for flag in option.flags}
+    kept, rest = [], list(words)
+    while rest:
+        if rest[0] in flags:
+            rest = rest[2:]
+        else:
+            kept += [] if rest[0].partition("=")[0] in flags else rest[:1]
+            rest = rest[1:]
+    for name, values in changes.items():
+        option = command.option(name)
+        if option is None:
+            raise LatentiaError(f"{words[0]} has no option {name!r}.")
+        kept += [word for value in values for word in (option.flag, _checked(value, option))]
+    return [*kept, "--out", out]
 
 
 def look_words(name: str, fields: Fields, command: Command, workspace: Workspace) -> list[str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlencode
 
 import jinja2
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
@@ -20,11 +20,11 @@ from starlette.routing import Mount, Route
 
 from .. import __version__
 from ..exceptions import LatentiaError
-from ..reading import ROLES
 from . import forms
 from .forms import Faces
 from .guard import REPORT_POLICY, base_of, header_of
 from .jobs import Job
+from .results import Results, anchor_lines, changed_anchors, cost_of_anchors, topic_rows
 from .workspace import Workspace
 
 _MAX_COLUMNS = 200
@@ -60,46 +60,55 @@ class Pages:
         name = await self.workspace.receive(request.path_params["name"], request.stream(), int(length[:15]))
         return self._go(f"file/{quote(name.split('/')[0])}")
 
+    async def folder(self, request: Request) -> Response:
+        return JSONResponse({"name": self.workspace.make_folder(request.path_params["name"])})
+
     def file(self, request: Request) -> Response:
-        name, fields = request.path_params["name"], _query(request)
+        name, fields = request.path_params["name"], forms.keep_last(_query(request))
         words = forms.look_words(name, fields, self.faces.command("look"), self.workspace)
         reading = forms.look(self.workspace, name, fields, self.faces)
-        columns = sorted(reading.columns, key=lambda column: not (column.doubt or column.suspects))
+        columns = [forms.column_row(column, fields) for column in reading.columns]
+        columns.sort(key=lambda column: not column["doubtful"])
         return self.page(
-            "file.html", title=name, name=name, reading=reading, columns=columns[:_MAX_COLUMNS], roles=ROLES,
-            chosen={v.rpartition("=")[0]: v for v in fields.get("role", [])}, codes=fields.get("missing_codes", []),
-            questions=forms.questions(reading, self.faces), query=request.url.query, shell=forms.shell_line(words),
-            python=forms.look_python(name, reading, fields),
+            "file.html", title=name, name=name, reading=reading, columns=columns[:_MAX_COLUMNS], roles=forms.ROLES,
+            fields=fields, questions=forms.questions(reading, self.faces), query=urlencode(fields, doseq=True),
+            shell=forms.shell_line(words), python=forms.look_python(name, reading, fields),
         )  # fmt: skip
 
     def ask(self, request: Request) -> Response:
-        name, fields = request.path_params["name"], _query(request)
+        name, fields = request.path_params["name"], forms.keep_last(_query(request))
         command = self._command(request)
         reading = forms.look(self.workspace, name, fields, self.faces)
         asked = forms.questions(reading, self.faces)
-        number = int(fields["number"][0]) if fields.get("number", [""])[0].isdigit() else 0
+        number = int(fields["number"][0][:9]) if fields.get("number", [""])[0].isdecimal() else 0
         proposed = [question for question in asked if question.command == command.name]
         question = asked[number] if number < len(asked) and asked[number].command == command.name else None
         values = (question or proposed[0]).values if proposed else {}
         size = command.option("k")
-        out = self.workspace.free_name(_result_name(name, command.name))
+        reading_fields = {key: fields[key] for key in forms.READING_OPTIONS if key in fields}
         return self.page(
-            "ask.html", title=forms.QUESTIONS.get(command.name, command.name), name=name, command=command, values=values,
-            size=None if size is None else (size, forms.size_range(values.get("k", size.default))), out=out,
-            missing=forms.missing_choices(command, reading), entries=self.workspace.entries(),
-            reading_fields={key: fields[key] for key in forms.READING_OPTIONS if key in fields},
+            "ask.html", title=forms.QUESTIONS[command.name], name=name, command=command, values=values,
+            size=None if size is None else (size, forms.size_range(values.get("k", size.default))),
+            out=self._free(_result_name(name, command.name)), missing=forms.missing_choices(command, reading),
+            entries=self.workspace.entries(), comparable=forms.comparable(reading, command, values),
+            names=[column.name for column in reading.columns], reading_fields=reading_fields,
+            back=[(f"file/{quote(name)}?{urlencode(reading_fields, doseq=True)}", name)],
         )  # fmt: skip
 
     async def start(self, request: Request) -> Response:
         fields, command = await _form(request), self._command(request)
-        out = next(iter(fields.get("out", [])), "")
-        if request.query_params.get("preview") is None and self.workspace.result(out).exists():
-            raise LatentiaError(f"there is a result {out!r} already. Choose another name.")
+        out = _first(fields, "out")
         words = forms.make_words(command, request.path_params["name"], fields, out, self.workspace)
+        return self._start(request, words, out)
+
+    def _start(self, request: Request, words: list[str], out: str) -> Response:
+        """Start a command that writes a new result, or only show it."""
         if request.query_params.get("preview") is not None:
             return JSONResponse({"shell": forms.shell_line(words), "python": forms.python_lines(words)})
-        Job(self.workspace, out).start(words, command.option("checkpoint") is not None)
-        return self._go(f"results/{out}")
+        if self.workspace.result(out).exists():
+            raise LatentiaError(f"there is a result {out!r} already. Choose another name.")
+        Job(self.workspace, out).start(words, self.faces.command(words[0]).option("checkpoint") is not None)
+        return self._go(f"results/{quote(out)}")
 
     def result(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -113,16 +122,21 @@ class Pages:
             "python": forms.python_lines(words) if words else f"import latentia\nmodel = latentia.load('{name}/model.npz')\n",
         }  # fmt: skip
         if progress.state in ("running", "stopped", "failed"):
-            return self.page("job.html", progress=asdict(progress), **values)
-        files = sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-        return self.page("result.html", files=files, record=_result_record(self._inside(name, "result.json")), **values)
-
-    def state(self, request: Request) -> Response:
-        return JSONResponse(asdict(Job(self.workspace, request.path_params["name"]).progress()))
+            again = f"file/{quote(words[1])}" if len(words) > 1 and words[0] in forms.QUESTIONS else ""
+            return self.page("job.html", progress=asdict(progress), again=again, **values)
+        if not folder.is_dir():
+            raise LatentiaError(f"the folder of the result {name!r} was removed.")
+        results = Results(self.workspace, name)
+        others = [other for other in self.workspace.results() if other != name and Results(self.workspace, other).model]
+        return self.page(
+            "result.html", files=results.files, comparison=results.comparison, why=results.why, can=results.abilities(words),
+            tables=results.tables(), entries=[entry.name for entry in self.workspace.entries()], others=others,
+            outs={action: self._free(f"{name[:50]}-{action}") for action in ("number", "apply", "update", "compare")}, **values,
+        )  # fmt: skip
 
     async def change(self, request: Request) -> Response:
-        fields, job = await _form(request), Job(self.workspace, request.path_params["name"])
-        action = next(iter(fields.get("action", [])), "")
+        name, fields = request.path_params["name"], await _form(request)
+        job, action, out = Job(self.workspace, name), _first(fields, "action"), _first(fields, "out")
         if action == "resume":
             job.resume()
         elif action in ("stop", "kill"):
@@ -130,9 +144,67 @@ class Pages:
         elif action == "forget":
             job.forget()
             return self._go("")
+        elif action == "number":
+            return self._start(request, self._again(job, {"k": [_first(fields, "k")]}, out), out)
+        elif action in ("apply", "update"):
+            file = forms.file_word(self.workspace, _first(fields, "file"))
+            return self._start(request, [action, name, file, "--out", out], out)
+        elif action == "compare":
+            earlier = _first(fields, "earlier")
+            self.workspace.result(earlier)
+            return self._start(request, ["compare", earlier, name, "--out", out], out)
         else:
-            raise LatentiaError(f"expected stop, kill, resume or forget, and found {action[:20]!r}.")
-        return self._go(f"results/{job.name}")
+            raise LatentiaError(f"expected something to do with a result, and found {action[:20]!r}.")
+        return self._go(f"results/{quote(job.name)}")
+
+    def _again(self, job: Job, changes: dict[str, list[str]], out: str) -> list[str]:
+        if not job.command:
+            raise LatentiaError("the app did not learn this result, so it does not know how. Start from the file.")
+        return forms.words_again(job.command, self.faces.command(job.command[0]), changes, out)
+
+    # --- names and anchors of topics ----------------------------------------------------------------------------
+
+    def topics(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        model = Results(self.workspace, name).load()
+        return self.page(
+            "topics.html", title=f"Topics of {name}", topics=topic_rows(model), anchored=hasattr(model, "reanchor"),
+            out=self._free(f"{name[:50]}-edited"), back=[(f"results/{quote(name)}", name)],
+        )  # fmt: skip
+
+    async def learn_topics(self, request: Request) -> Response:
+        name, fields = request.path_params["name"], await _form(request, blanks=True)
+        model, out = Results(self.workspace, name).load(), _first(fields, "out")
+        changes = {"k": [str(len(model.components_))], "name": []}
+        changes["name"] = [f"{k}={text.strip()}" for k, text in enumerate(fields.get("name", [])) if text.strip()]
+        if changed_anchors(model, fields):
+            file = f"{out}-anchors.txt"
+            self.workspace.result(out)
+            if request.query_params.get("preview") is None:
+                self.workspace.write(file, anchor_lines(model, fields))
+            changes["anchors"] = [file]
+        return self._start(request, self._again(Job(self.workspace, name), changes, out), out)
+
+    async def topic_words(self, request: Request) -> Response:
+        model, fields = Results(self.workspace, request.path_params["name"]).load(), await _form(request, blanks=True)
+        changes = changed_anchors(model, fields)
+        edited = await run_in_threadpool(model.reanchor, replace=changes) if changes else model
+        return JSONResponse({"topics": topic_rows(edited), "changed": bool(changes)})
+
+    async def topic_cost(self, request: Request) -> Response:
+        name, fields = request.path_params["name"], await _form(request, blanks=True)
+        words = Job(self.workspace, name).command
+        if len(words) < 2:
+            raise LatentiaError("the app did not learn this result, so it does not know its texts.")
+        model = Results(self.workspace, name).load()
+        changes = changed_anchors(model, fields)
+        text = await run_in_threadpool(
+            cost_of_anchors, model, changes, self.workspace.find(words[1]), self.faces.documents
+        )
+        return JSONResponse({"text": text})
+
+    def state(self, request: Request) -> Response:
+        return JSONResponse(asdict(Job(self.workspace, request.path_params["name"]).progress()))
 
     def report(self, request: Request) -> Response:
         path = self._inside(request.path_params["name"], "report.html")
@@ -174,6 +246,9 @@ class Pages:
             raise HTTPException(404)
         return path
 
+    def _free(self, name: str) -> str:
+        return self.workspace.free_name(name)
+
     def _go(self, place: str) -> Response:
         return JSONResponse({"location": f"{self.base}/{place}"})
 
@@ -200,11 +275,16 @@ def make_app(workspace: Workspace, faces: Faces, token: str) -> Starlette:
         get("/", pages.home),
         get("/static/{name}", pages.static),
         get("/files/{name:path}", pages.upload, methods=["PUT"]),
+        get("/folders/{name}", pages.folder, methods=["POST"]),
         get("/file/{name:path}", pages.file),
         get("/ask/{command}/{name:path}", pages.ask),
         get("/ask/{command}/{name:path}", pages.start, methods=["POST"]),
         get("/results/{name}", pages.result),
         get("/results/{name}", pages.change, methods=["POST"]),
+        get("/results/{name}/topics", pages.topics),
+        get("/results/{name}/topics", pages.learn_topics, methods=["POST"]),
+        get("/results/{name}/topics/words", pages.topic_words, methods=["POST"]),
+        get("/results/{name}/topics/cost", pages.topic_cost, methods=["POST"]),
         get("/results/{name}/state", pages.state),
         get("/results/{name}/report", pages.report),
         get("/results/{name}/zip", pages.archive),
@@ -218,18 +298,17 @@ def _query(request: Request) -> dict[str, list[str]]:
     return parse_qs(request.url.query, max_num_fields=5000)
 
 
-async def _form(request: Request) -> dict[str, list[str]]:
+async def _form(request: Request, blanks: bool = False) -> dict[str, list[str]]:
     try:
-        return parse_qs((await request.body()).decode(), max_num_fields=5000)
+        return parse_qs((await request.body()).decode(), keep_blank_values=blanks, max_num_fields=5000)
     except ValueError as error:
         raise LatentiaError("the form cannot be read. Reload the page.") from error
+
+
+def _first(fields: forms.Fields, name: str) -> str:
+    return next(iter(fields.get(name, ())), "").strip()
 
 
 def _result_name(source: str, command: str) -> str:
     stem = "".join(c if c.isalnum() else "-" for c in Path(source).name.partition(".")[0])[:40].strip("-")
     return f"{stem or 'result'}-{command}"
-
-
-def _result_record(path: Path) -> dict[str, Any]:
-    record = json.loads(path.read_bytes())
-    return record if isinstance(record, dict) else {}

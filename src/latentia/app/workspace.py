@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..exceptions import LatentiaError
-from ..system.scratch import real_path, scratch_folder
+from ..system.scratch import atomic_file, real_path, scratch_folder
 
 APP_FOLDER = ".latentia-app"
 MANIFEST = ".latentia.json"
@@ -108,6 +108,14 @@ class Workspace:
         name = self.free_name(_clean(name))
         (self.root / name).mkdir()
         return name
+
+    def write(self, name: str, text: str) -> None:
+        """Write a small text beside the files; raise if the name is taken."""
+        path = self._path(name)
+        if path.exists():
+            raise LatentiaError("there is such a file already. Choose another name for the result.", source=name)
+        with atomic_file(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
     async def receive(self, name: str, chunks: AsyncIterator[bytes], n_bytes: int) -> str:
         """Write an upload completely or not at all; return its name, which differs if the name is taken."""

@@ -6,9 +6,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
+from .._validation import column_names
 from ..exceptions import MissingExtraError
+from ..reading import ColumnOptions, is_excel, reading_as
 from ._options import as_command, render_error
 from ._run import parse_column_options
+from ._shared import ReadOptions
+from ._texts import read_known
+
+_N_DOCUMENTS = 1000
 
 
 def app(workspace: Path = Path("~/latentia"), browser: bool = True, port: int = 0) -> dict[str, Any]:
@@ -30,7 +36,7 @@ def app(workspace: Path = Path("~/latentia"), browser: bool = True, port: int = 
     from .commands import COMMANDS
 
     folder = workspace.expanduser()
-    serve(folder, Faces(tuple(COMMANDS), _describe, render_error, _column_options), port, browser)
+    serve(folder, Faces(tuple(COMMANDS), _describe, render_error, _column_options, _documents), port, browser)
     return {"workspace": str(folder)}
 
 
@@ -51,7 +57,7 @@ def _describe(name: str) -> Any:
                 str(declared.name), "" if is_argument else declared.opts[0], next(iter(declared.secondary_opts), ""),
                 declared.help or "", "" if declared.default is None else str(declared.default),
                 getattr(declared, "rich_help_panel", None) or "", "flag" if is_flag else "path" if is_path else "text",
-                declared.multiple, declared.required,
+                declared.multiple, declared.required, tuple(declared.opts),
             )
         )  # fmt: skip
     return Command(name, tuple(options))
@@ -67,3 +73,12 @@ def _column_options(fields: Any) -> Any:
     return parse_column_options(
         list(fields.get("role", ())), codes, last("empty") or "missing", list(fields.get("positive", ())), last("id")
     )
+
+
+def _documents(model: Any, path: Path) -> Any:
+    """Return the first documents of a file, counted by the words of a model."""
+    options = ReadOptions(progress=False, column_options=ColumnOptions().like(model.reading_))
+    with reading_as(options.column_options, model.reading_.get("sheet") if is_excel(path) else None):
+        corpus = read_known(path, model, column_names(model), options)
+        block = next(iter(corpus.blocks))[0]
+    return block[:_N_DOCUMENTS]

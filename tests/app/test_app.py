@@ -1,10 +1,7 @@
-"""The app over HTTP: from a file to a result, with the bits of the command, and what it refuses."""
+"""The app over HTTP: from a file to a result, with the bits of the command and of the Python, and what it refuses."""
 
-import http.client
 import json
-import re
-import threading
-import time
+import shlex
 from urllib.parse import urlencode
 
 import numpy as np
@@ -12,55 +9,6 @@ import pytest
 from shell import latentia as run_command
 
 import latentia
-
-pytest.importorskip("uvicorn")
-pytest.importorskip("starlette")
-
-from latentia.app import Faces
-from latentia.app.server import make_server
-from latentia.cli.app import _column_options, _describe, _documents
-from latentia.cli.commands import COMMANDS, render_error
-
-
-class Client:
-    def __init__(self, folder):
-        self.folder = folder
-        self.server, self.listener, address = make_server(
-            folder, Faces(tuple(COMMANDS), _describe, render_error, _column_options, _documents)
-        )
-        self.port, self.token = self.listener.getsockname()[1], address.partition("token=")[2]
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-        status, headers, _ = self.raw("GET", f"/?token={self.token}")
-        assert status == 303
-        self.base, self.cookie = headers["location"].rstrip("/"), headers["set-cookie"].partition(";")[0]
-        assert "HttpOnly" in headers["set-cookie"]
-        self.header = re.search('name="latentia" content="(.*?)"', self.get("/")[2])[1]
-
-    def raw(self, method, path, body=None, headers=()):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request(method, path, body, dict(headers))
-        answer = connection.getresponse()
-        text = answer.read().decode("utf-8", "replace")
-        connection.close()
-        return answer.status, {key.lower(): value for key, value in answer.getheaders()}, text
-
-    def get(self, path, **headers):
-        return self.raw("GET", self.base + path, headers={"Cookie": self.cookie, **headers})
-
-    def send(self, method, path, body=b"", **headers):
-        common = {"Cookie": self.cookie, "Origin": f"http://127.0.0.1:{self.port}", "X-Latentia": self.header}
-        return self.raw(method, self.base + path, body, common | headers)
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    client = Client(tmp_path_factory.mktemp("app") / "workspace")
-    yield client
-    client.server.should_exit = True
-    client.thread.join(10)
 
 
 @pytest.fixture(scope="module")
@@ -70,28 +18,131 @@ def table():
     return "a,b,c\n" + "".join(",".join(f"{cell:.4f}" for cell in row) + "\n" for row in rows)
 
 
-def test_from_a_file_to_the_result_of_the_command(client, table, tmp_path):
+@pytest.fixture(scope="module")
+def texts():
+    rng = np.random.default_rng(1)
+    words = np.array([f"{topic}{i}" for topic in ("sea", "sky", "war", "law") for i in range(30)]).reshape(4, 30)
+    groups = rng.integers(4, size=200)
+    lines = [" ".join(rng.choice(words[(k + (rng.random() < 0.1)) % 4], 40)) for k in groups]
+    return "text,party\n" + "".join(
+        f"{line},{'left' if k % 2 else 'right'}\n" for line, k in zip(lines, groups, strict=True)
+    )
+
+
+def preview(client, path, fields):
+    return json.loads(client.send("POST", f"{path}?preview=1", fields)[2])
+
+
+def test_from_a_file_to_a_result(client, table):
     status, _, text = client.send("PUT", "/files/groups.csv", table.encode())
     assert status == 200
     assert json.loads(text)["location"].endswith("/file/groups.csv")
     assert "Which groups do the rows form?" in client.get("/file/groups.csv")[2]
     assert 'name="from" value="2"' in client.get("/ask/mixture/groups.csv")[2]
     fields = urlencode({"from": "2", "to": "3", "out": "groups"})
-    same = json.loads(client.send("POST", "/ask/mixture/groups.csv?preview=1", fields)[2])
+    same = preview(client, "/ask/mixture/groups.csv", fields)
     assert same["shell"] == "latentia mixture groups.csv -k 2:3 --out groups"
     assert client.send("POST", "/ask/mixture/groups.csv", fields)[0] == 200
-    while (state := json.loads(client.get("/results/groups/state")[2]))["state"] == "running":
-        time.sleep(0.2)
+    state = client.wait("groups")
     assert state["state"] == "done", state
     assert 'sandbox="allow-scripts allow-downloads"' in client.get("/results/groups")[2]
     assert "sandbox" in client.get("/results/groups/report")[1]["content-security-policy"]
     assert client.get("/results/groups/zip")[1]["content-type"] == "application/zip"
-    (tmp_path / "groups.csv").write_text(table)
-    assert (
-        run_command("mixture", tmp_path / "groups.csv", "-k", "2:3", "--out", tmp_path / "o", "--quiet").returncode == 0
+
+
+def test_the_app_the_command_and_the_python_have_the_same_bits(client, table, texts, tmp_path, monkeypatch):
+    cases = [
+        ("mixture", "bits.csv", table, {"from": "2", "to": "3"}),
+        ("mixture", "rows.csv", table, {"from": "2", "keep_moments": "yes", "role": "a=measurement"}),
+        ("topics", "texts.csv", texts, {"from": "4", "column": "text", "by": "party", "min_df": "1"}),
+    ]
+    monkeypatch.chdir(tmp_path)
+    for command, file, content, fields in cases:
+        out = file.partition(".")[0]
+        client.send("PUT", f"/files/{file}", content.encode())
+        (tmp_path / file).write_text(content)
+        form = urlencode(fields | {"out": out})
+        same = preview(client, f"/ask/{command}/{file}", form)
+        client.send("POST", f"/ask/{command}/{file}", form)
+        assert client.wait(out)["state"] == "done"
+        assert run_command(*shlex.split(same["shell"])[1:], "--quiet").returncode == 0
+        (tmp_path / out).rename(tmp_path / "by-command")
+        names = {}
+        exec(same["python"], names)
+        files = [client.folder / out, tmp_path / "by-command", tmp_path / out]
+        ours, *theirs = (vars(latentia.load(folder / "model.npz")) for folder in files)
+        arrays = [name for name, value in ours.items() if isinstance(value, np.ndarray)]
+        assert len(arrays) > 2
+        for other in [*theirs, vars(names["model"])]:
+            assert [name for name in arrays if ours[name].tobytes() != other[name].tobytes()] == []
+        for path in (tmp_path / "by-command", tmp_path / out):
+            path.rename(path.with_name(f"{path.name}-of-{out}"))
+
+
+def test_a_result_is_used(client, table):
+    """Another number, another file, new rows, and a comparison with an earlier result."""
+    client.send("PUT", "/files/used.csv", table.encode())
+    client.send(
+        "POST", "/ask/mixture/used.csv", urlencode({"from": "2", "to": "3", "keep_moments": "yes", "out": "used"})
     )
-    ours, theirs = (latentia.load(folder / "model.npz") for folder in (client.folder / "groups", tmp_path / "o"))
-    assert ours.means_.tobytes() == theirs.means_.tobytes()
+    assert client.wait("used")["state"] == "done"
+    page = client.get("/results/used")[2]
+    for text in ("Take 3", "Apply to another file", "Add new rows", "Compare with an earlier result"):
+        assert text in page
+    for out, fields in {
+        "number": {"action": "number", "k": "3"}, "applied": {"action": "apply", "file": "used.csv"},
+        "updated": {"action": "update", "file": "used.csv"}, "compared": {"action": "compare", "earlier": "number"},
+    }.items():  # fmt: skip
+        status, _, text = client.send("POST", "/results/used", urlencode(fields | {"out": out}))
+        assert status == 200, text
+        state = client.wait(out)
+        assert state["state"] == "done", state
+        assert client.get(f"/results/{out}")[0] == 200
+    assert len(latentia.load(client.folder / "number" / "model.npz").means_) == 3
+    assert latentia.load(client.folder / "updated" / "model.npz").moments_.n_rows == 240
+    assert "<td>" in client.get("/results/applied")[2]  # rows of the table, since there is no report
+    assert client.get("/results/compared/report")[0] == 200
+
+
+def test_names_and_anchors_of_topics(client, texts):
+    client.send("PUT", "/files/edited.csv", texts.encode())
+    client.send(
+        "POST", "/ask/topics/edited.csv", urlencode({"from": "4", "column": "text", "min_df": "1", "out": "first"})
+    )
+    assert client.wait("first")["state"] == "done"
+    model = latentia.load(client.folder / "first" / "model.npz")
+    anchors = [" ".join(words) for words in model.anchor_words_]
+    assert all(word in client.get("/results/first/topics")[2] for word in anchors)
+    fields = {"name": ["", "waves", "", ""], "anchor": anchors, "out": ["second"]}
+    same = json.loads(client.send("POST", "/results/first/topics/words", urlencode(fields, doseq=True))[2])
+    assert not same["changed"]
+    fields["anchor"] = [model.top_words(3)[0][-1], *anchors[1:]]
+    edited = json.loads(client.send("POST", "/results/first/topics/words", urlencode(fields, doseq=True))[2])
+    assert edited["changed"]
+    expected = model.reanchor(replace={0: [fields["anchor"][0]]})
+    assert edited["topics"][0]["words"] == ", ".join(expected.top_words(12)[0])
+    cost = json.loads(client.send("POST", "/results/first/topics/cost", urlencode(fields, doseq=True))[2])["text"]
+    assert "nats of log-likelihood a word" in cost
+    assert "first-anchors" not in "".join(path.name for path in client.folder.iterdir())
+    assert client.send("POST", "/results/first/topics", urlencode(fields, doseq=True))[0] == 200
+    state = client.wait("second")
+    assert state["state"] == "done", state
+    second = latentia.load(client.folder / "second" / "model.npz")
+    assert second.topic_names[1] == "waves"
+    assert second.anchor_words_[0] == [fields["anchor"][0]]
+    wrong = urlencode(fields | {"anchor": ["nonsense", *anchors[1:]]}, doseq=True)
+    assert "not a word of these texts: nonsense" in client.send("POST", "/results/first/topics/words", wrong)[2]
+
+
+def test_a_folder_of_texts_is_copied(client):
+    name = json.loads(client.send("POST", "/folders/letters")[2])["name"]
+    for i in range(30):
+        status, _, text = client.send(
+            "PUT", f"/files/{name}/year/{i}.txt", f"A letter about ships, number {i}.".encode()
+        )
+        assert status == 200, text
+    assert "What are these texts about?" in client.get(f"/file/{name}")[2]
+    assert json.loads(client.send("POST", "/folders/letters")[2])["name"] == "letters-2"
 
 
 def test_hostile_requests_get_nothing(client, tmp_path):
@@ -113,16 +164,35 @@ def test_hostile_requests_get_nothing(client, tmp_path):
     refused += [
         client.raw("GET", path) for path in ("/", "/?token=x", client.base, f"{client.base}/", "/file/x", "/x") * 5
     ]
+    uploads = [client.send("PUT", f"/files/{name}", b"a,b\n1,2\n") for name in names if name != "link.csv"]
+    uploads += [client.send("POST", f"/folders/{name}") for name in names if "/" not in name]
+    fields = [{"out": name} for name in names] + [
+        {"from": "--force", "out": "x1"},
+        {"effects": "~ exec('1')", "out": "x2"},
+    ]
+    fields += [
+        {"action": action, "file": name, "earlier": name, "out": "x3"}
+        for action in ("apply", "compare", "x")
+        for name in names
+    ]
+    sent = [
+        client.send("POST", path, urlencode(field))
+        for field in fields
+        for path in ("/results/groups", "/results/groups/topics")
+    ]
+    assert {next(iter(json.loads(text))) for _, _, text in sent} == {"error"}
+    answers += uploads + sent
     answers += [client.send(method, "/file/x") for method in ("POST", "DELETE", "PATCH", "OPTIONS", "TRACE")]
     answers += [client.send("POST", "/results/x", b"x" * (1 << 19)), client.send("PUT", "/files/..%2f..%2fx.csv", b"a")]
-    assert len(answers) + len(refused) >= 250
+    assert len(answers) + len(refused) >= 300
     assert {status for status, _, _ in refused} == {403}
     for _, headers, text in answers + refused:
         assert "secret,words" not in text
         assert "root:" not in text
         assert "Traceback" not in text
-        assert "<script>" not in text
-        assert "default-src 'none'" in headers.get("content-security-policy", "default-src 'none'")
+        assert "<script>" not in text or headers["content-type"] == "application/json"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in headers["content-security-policy"]
     assert not (client.folder / "y.csv").exists()
     assert sorted(path.name for path in client.folder.parent.iterdir()) == ["secret.csv", "workspace"]
 
@@ -131,6 +201,5 @@ def test_modules_are_not_loaded_from_uploads(client, table):
     client.send("PUT", "/files/rich.py", b"raise SystemExit('loaded from the folder')")
     client.send("PUT", "/files/second.csv", table.encode())
     client.send("POST", "/ask/mixture/second.csv", urlencode({"from": "2", "out": "second"}))
-    while (state := json.loads(client.get("/results/second/state")[2]))["state"] == "running":
-        time.sleep(0.2)
+    state = client.wait("second")
     assert state["state"] == "done", state

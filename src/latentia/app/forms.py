@@ -198,7 +198,7 @@ def split_doubt(doubt: str) -> tuple[str, list[Correction]]:
         value = next(iter(shlex.split(quoted)), "")
         last = value.rpartition("=")[2]
         label = {
-            "role": "leave it out" if last == "ignored" else f"it is {ROLES.get(last, last)}",
+            "role": "leave it out" if last == "ignored" else f"read it as {last}",
             "positive": f"count {last!r} as 1",
         }.get(option, f"{last!r} stands for a missing answer")
         corrections.append(Correction(option.replace("-", "_"), value, label))

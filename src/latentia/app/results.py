@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import persistence
+from .._validation import column_names
 from ..exceptions import LatentiaError
 from .forms import Fields
 from .workspace import Workspace
@@ -124,7 +125,12 @@ def changed_anchors(model: Any, fields: Fields) -> dict[int, list[str]]:
         raise LatentiaError(
             f"expected at least one anchor for each of {len(old)} topics. Undo the change, or write a word."
         )
-    return {k: words for k, words in enumerate(new) if words != list(map(str, old[k]))}
+    changed = {k: words for k, words in enumerate(new) if words != list(map(str, old[k]))}
+    names = column_names(model)
+    unknown = {word for words in changed.values() for word in words} - set(map(str, [] if names is None else names))
+    if unknown:
+        raise LatentiaError(f"not a word of these texts: {', '.join(sorted(unknown))}. Choose one that the texts have.")
+    return changed
 
 
 def anchor_lines(model: Any, fields: Fields) -> str:
@@ -148,5 +154,5 @@ def cost_of_anchors(
     effect = "cost" if after < before else "gain"
     return (
         f"These anchors {effect} {abs(after - before):.3f} nats of log-likelihood a word ({before:.3f} before, {after:.3f} "
-        "now, both without the refinement that learning adds)."
+        "now). Both, and the words and shares below, are without the refinement that learning adds."
     )

@@ -74,7 +74,7 @@ for (const form of document.querySelectorAll("form[data-send]")) {
         const same = await send(`${location.pathname}?preview=1`, "POST", fields(form));
         byId("shell").textContent = same.shell;
         byId("python").textContent = same.python;
-        byId("error").textContent = "";
+        if (form.id !== "topics") byId("error").textContent = "";
       } catch (error) { explain(error); }
     };
     form.addEventListener("change", show);
@@ -103,6 +103,7 @@ if (topics) {
     try {
       const found = await send(`${location.pathname}/words`, "POST", fields(topics));
       if (number !== asked) return;
+      byId("error").textContent = "";
       for (const [k, topic] of found.topics.entries()) {
         topics.querySelector(`[data-share="${k}"]`).textContent = topic.share;
         topics.querySelector(`[data-words="${k}"]`).textContent = topic.words;

@@ -54,7 +54,8 @@ _HIDDEN = {
 }  # fmt: skip
 _OF_COLUMNS = {"column", "sequence", "over", "cluster"}  # options that name a column
 _MAX_COMPARABLE = 40
-_SHOWN = _HIDDEN | {"name", "names", "keep_moments"}  # elsewhere on the pages, or not at all
+_PARTS = {"paragraph": "a paragraph", "chapter": "a chapter", "500": "500 words"}
+_SHOWN = _HIDDEN | {"name", "names", "keep_moments", "split"}  # elsewhere on the pages, or not at all
 _MAX_VALUE = 2000
 _FILE_VALUES = {"stop_words"}  # options whose value may also name a file
 
@@ -203,7 +204,7 @@ def split_doubt(doubt: str) -> tuple[str, list[Correction]]:
         }.get(option, f"{last!r} stands for a missing answer")
         corrections.append(Correction(option.replace("-", "_"), value, label))
     text = _OPTION_IN_DOUBT.split(doubt)[0] if corrections else doubt
-    return re.sub(r"[;,:]? *(if (it|they) [^;,]*,)? *$", "", text), corrections
+    return text.rstrip(" ,;:"), corrections
 
 
 def column_row(column: Any, fields: Fields) -> dict[str, Any]:
@@ -305,6 +306,14 @@ def _by_columns(command: Command, fields: Fields) -> dict[str, list[str]]:
     if any("`" in name for name in names):
         raise LatentiaError("a column with ` in its name cannot be compared by. Rename it in the file.")
     return {"effects": ["~ " + " + ".join(name if name.isidentifier() else f"`{name}`" for name in names)]}
+
+
+def documents(command: Command, reading: Reading) -> dict[str, str]:
+    """Return what a document may be, by the values of ``--split``; empty if the command reads no texts."""
+    if command.option("split") is None or reading.shape not in ("texts", "table"):
+        return {}
+    whole = "a row of the table" if reading.columns else "a file" if "per file" in " ".join(reading.notes) else "a line"
+    return {"": whole, **_PARTS}
 
 
 def comparable(reading: Reading, command: Command, values: Mapping[str, str]) -> dict[str, bool]:

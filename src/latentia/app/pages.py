@@ -91,6 +91,7 @@ class Pages:
             size=None if size is None else (size, forms.size_range(values.get("k", size.default))),
             out=self._free(_result_name(name, command.name)), missing=forms.missing_choices(command, reading),
             entries=self.workspace.entries(), comparable=forms.comparable(reading, command, values),
+            documents=forms.documents(command, reading),
             names=[column.name for column in reading.columns], reading_fields=reading_fields,
             back=[(f"file/{quote(name)}?{urlencode(reading_fields, doseq=True)}", name)],
         )  # fmt: skip
@@ -127,10 +128,11 @@ class Pages:
         if not folder.is_dir():
             raise LatentiaError(f"the folder of the result {name!r} was removed.")
         results = Results(self.workspace, name)
-        others = [other for other in self.workspace.results() if other != name and Results(self.workspace, other).model]
+        others = [Results(self.workspace, other) for other in self.workspace.results() if other != name]
         return self.page(
             "result.html", files=results.files, comparison=results.comparison, why=results.why, can=results.abilities(words),
-            tables=results.tables(), entries=[entry.name for entry in self.workspace.entries()], others=others,
+            tables=results.tables(), entries=[entry.name for entry in self.workspace.entries()],
+            others=[other.name for other in others if results.is_like(other)],
             outs={action: self._free(f"{name[:50]}-{action}") for action in ("number", "apply", "update", "compare")}, **values,
         )  # fmt: skip
 

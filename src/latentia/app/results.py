@@ -61,6 +61,10 @@ class Results:
         compared = self.record.get("comparison")
         return str(compared.get("why", "")) if isinstance(compared, dict) else ""
 
+    def is_like(self, other: Results) -> bool:
+        """Return True if another result has a model of the same kind."""
+        return other.model is not None and self.record.get("estimator") == other.record.get("estimator")
+
     def abilities(self, words: list[str]) -> set[str]:
         """Return what can be done with the result, which this command learned."""
         if self.model is None:

@@ -185,7 +185,7 @@ def commands_for(reading: Reading, path: str) -> list[str]:
         commands += [f"latentia ica {file}{_columns_option(numbers, reading)}"]
     if len(by_role.get("count", [])) >= 5:
         commands += [f"latentia nmf {file} -k 5{_columns_option(by_role['count'], reading)}"]
-    if by_role.get("clock") and numbers and reading.shape != "sequences":
+    if (by_role.get("clock") or by_role.get("date")) and numbers and reading.shape != "sequences":
         commands += [f"latentia hmm {file} -k 2:6{_columns_option(numbers, reading)}"]
     return commands
 

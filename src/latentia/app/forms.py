@@ -129,7 +129,7 @@ class Command:
         return [option for option in self.options if not option.flag][1:]
 
     @property
-    def folded(self) -> list[Option]:
+    def further_options(self) -> list[Option]:
         """Return the options that a form folds."""
         return [option for option in self.options if option.flag and option.name not in _SHOWN]
 
@@ -139,7 +139,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Faces:
-    """What the command line gives to the app.
+    """Parts of the command line that the app uses.
 
     Attributes
     ----------
@@ -287,14 +287,14 @@ def make_words(command: Command, source: str, fields: Fields, out: str, workspac
     number = command.option("k")
     if number is not None and (size := size or [value for value in [_last(fields, "k")] if value]):
         words += [number.flag, ":".join(size)]
-    fields = {**fields, **_by_columns(command, fields)}
+    fields = {**fields, **_comparison_options(command, fields)}
     for option in command.options:
         if option.flag and (option.name not in _HIDDEN or option.name in (*READING_OPTIONS, "missing", "names")):
             words += _option_words(option, fields.get(option.name, ()), workspace)
     return [*words, "--out", out]
 
 
-def _by_columns(command: Command, fields: Fields) -> dict[str, list[str]]:
+def _comparison_options(command: Command, fields: Fields) -> dict[str, list[str]]:
     """Return the option that compares the answer between the values of the chosen columns."""
     names = list(filter(None, fields.get("by", ())))
     if not names:
@@ -327,7 +327,7 @@ def comparable(reading: Reading, command: Command, values: Mapping[str, str]) ->
 
 
 def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -> list[str]:
-    given = [_checked(value.strip(), option) for value in values if value.strip()]
+    given = [_check_text(value.strip(), option) for value in values if value.strip()]
     if option.name == "missing_codes":
         given = [",".join(given)] if given else []
     if option.kind == "flag":
@@ -345,7 +345,7 @@ def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -
     return [word for pair in pairs for word in pair]
 
 
-def _checked(value: str, option: Option) -> str:
+def _check_text(value: str, option: Option) -> str:
     if len(value) > _MAX_VALUE or not value.isprintable():
         raise LatentiaError("expected a short text without control characters.", parameter=option.name)
     return value
@@ -388,7 +388,7 @@ def words_again(words: Sequence[str], command: Command, changes: Mapping[str, Se
         option = command.option(name)
         if option is None:
             raise LatentiaError(f"{words[0]} has no option {name!r}.")
-        kept += [word for value in values for word in (option.flag, _checked(value, option))]
+        kept += [word for value in values for word in (option.flag, _check_text(value, option))]
     return [*kept, "--out", out]
 
 

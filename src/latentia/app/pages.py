@@ -24,7 +24,7 @@ from . import forms
 from .forms import Faces
 from .guard import REPORT_POLICY, base_of, header_of
 from .jobs import Job
-from .results import Results, anchor_lines, changed_anchors, cost_of_anchors, topic_rows
+from .results import Results, anchor_changes, anchor_lines, cost_of_anchors, topic_rows
 from .workspace import Workspace
 
 _MAX_COLUMNS = 200
@@ -179,7 +179,7 @@ class Pages:
         model, out = Results(self.workspace, name).load(), _first(fields, "out")
         changes = {"k": [str(len(model.components_))], "name": []}
         changes["name"] = [f"{k}={text.strip()}" for k, text in enumerate(fields.get("name", [])) if text.strip()]
-        if changed_anchors(model, fields):
+        if anchor_changes(model, fields):
             file = f"{out}-anchors.txt"
             self.workspace.result(out)
             if request.query_params.get("preview") is None:
@@ -189,7 +189,7 @@ class Pages:
 
     async def topic_words(self, request: Request) -> Response:
         model, fields = Results(self.workspace, request.path_params["name"]).load(), await _form(request, blanks=True)
-        changes = changed_anchors(model, fields)
+        changes = anchor_changes(model, fields)
         edited = await run_in_threadpool(model.reanchor, replace=changes) if changes else model
         return JSONResponse({"topics": topic_rows(edited), "changed": bool(changes)})
 
@@ -199,7 +199,7 @@ class Pages:
         if len(words) < 2:
             raise LatentiaError("the app did not learn this result, so it does not know its texts.")
         model = Results(self.workspace, name).load()
-        changes = changed_anchors(model, fields)
+        changes = anchor_changes(model, fields)
         text = await run_in_threadpool(
             cost_of_anchors, model, changes, self.workspace.find(words[1]), self.faces.documents
         )

@@ -119,7 +119,7 @@ def topic_rows(model: Any) -> list[dict[str, str]]:
     ]
 
 
-def changed_anchors(model: Any, fields: Fields) -> dict[int, list[str]]:
+def anchor_changes(model: Any, fields: Fields) -> dict[int, list[str]]:
     """Return the anchors of the topics for which a form has others than the model."""
     old = getattr(model, "anchor_words_", [])
     new = [text.split() for text in fields.get("anchor", ())]
@@ -139,7 +139,7 @@ def changed_anchors(model: Any, fields: Fields) -> dict[int, list[str]]:
 
 def anchor_lines(model: Any, fields: Fields) -> str:
     """Return the anchors of a form as the file of ``--anchors``, for which `reanchor` has checked the changed ones."""
-    model.reanchor(replace=changed_anchors(model, fields))
+    model.reanchor(replace=anchor_changes(model, fields))
     lines = [" ".join(text.split()) for text in fields["anchor"]]
     if any(mark in line for line in lines for mark in "#="):
         raise LatentiaError("an anchor with # or = cannot be written to a file. Choose another word.")

@@ -135,8 +135,9 @@ if (job && job.dataset.state === "running") {
       const state = await (await fetch(job.dataset.address)).json();
       if (state.state !== "running") return location.reload();
       const left = state.left === null ? "" : `, about ${span(state.left)} left in this stage`;
-      byId("stage").textContent = `${state.stage}${left}; ${span(state.seconds)} so far`;
-      if (state.total) byId("bar").value = state.done / state.total;
+      const done = state.total ? `: ${state.done} of ${state.total} ${state.unit}` : "";
+      byId("stage").textContent = `${state.stage}${done}${left}; ${span(state.seconds)} so far`;
+      if (state.done) byId("bar").value = state.done / state.total;
       else byId("bar").removeAttribute("value");
       byId("lines").textContent = state.lines.join("\n");
     } catch { byId("stage").textContent = "The app does not answer. The work goes on; start latentia app again to see it."; }

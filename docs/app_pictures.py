@@ -66,8 +66,10 @@ def take_pictures(folder, address):
     camera.find("iframe")
     camera.take("report")
     camera.find("a[href$='/topics']").click()
-    word = camera.find("[data-words='1']").text.split(", ")[1]
-    camera.find("tr:nth-child(2) [name='anchor']").send_keys("\ue009a\ue000" + word + "\ue004")
+    box = camera.find("tr:nth-child(2) [name='anchor']")
+    words = camera.find("[data-words='1']").text.split(", ")
+    word = next(word for word in words if word != box.get_attribute("value"))
+    box.send_keys("\ue009a\ue000" + word + "\ue004")
     WebDriverWait(camera.browser, 60).until(lambda browser: "nats" in browser.find_element("id", "cost").text)
     camera.take("topics")
     camera.browser.quit()

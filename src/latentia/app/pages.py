@@ -169,8 +169,9 @@ class Pages:
     def topics(self, request: Request) -> Response:
         name = request.path_params["name"]
         model = Results(self.workspace, name).load()
+        alone = topic_rows(model.reanchor(replace={})) if hasattr(model, "reanchor") else []
         return self.page(
-            "topics.html", title=f"Topics of {name}", topics=topic_rows(model), anchored=hasattr(model, "reanchor"),
+            "topics.html", title=f"Topics of {name}", topics=topic_rows(model), alone=alone,
             out=self._free(f"{name[:50]}-edited"), back=[(f"results/{quote(name)}", name)],
         )  # fmt: skip
 
@@ -190,7 +191,7 @@ class Pages:
     async def topic_words(self, request: Request) -> Response:
         model, fields = Results(self.workspace, request.path_params["name"]).load(), await _form(request, blanks=True)
         changes = anchor_changes(model, fields)
-        edited = await run_in_threadpool(model.reanchor, replace=changes) if changes else model
+        edited = await run_in_threadpool(model.reanchor, replace=changes)
         return JSONResponse({"topics": topic_rows(edited), "changed": bool(changes)})
 
     async def topic_cost(self, request: Request) -> Response:

@@ -153,10 +153,10 @@ def cost_of_anchors(
     if not changes:
         return ""
     rows = documents(model, source)
-    before = model.reanchor(anchors=[list(map(str, words)) for words in model.anchor_words_]).score(rows)
+    before = model.reanchor(replace={}).score(rows)
     after = model.reanchor(replace=changes).score(rows)
     effect = "cost" if after < before else "gain"
     return (
-        f"These anchors {effect} {abs(after - before):.3f} nats of log-likelihood a word ({before:.3f} before, {after:.3f} "
-        "now). Both, and the words and shares below, are without the refinement that learning adds."
+        f"These anchors {effect} {abs(after - before):.3f} nats of log-likelihood a word: {before:.3f} before, "
+        f"{after:.3f} now, both without the refinement that learning adds."
     )

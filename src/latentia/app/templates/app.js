@@ -106,7 +106,10 @@ if (topics) {
       byId("error").textContent = "";
       for (const [k, topic] of found.topics.entries()) {
         topics.querySelector(`[data-share="${k}"]`).textContent = topic.share;
-        topics.querySelector(`[data-words="${k}"]`).textContent = topic.words;
+        const words = topics.querySelector(`[data-words="${k}"]`);
+        words.dataset.first ??= words.textContent;
+        words.textContent = topic.words;
+        words.classList.toggle("changed", words.dataset.first !== topic.words);
       }
       byId("cost").textContent = found.changed ? "Measuring what the other anchors cost ..." : "";
       if (!found.changed) return;

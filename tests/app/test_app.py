@@ -119,7 +119,7 @@ def test_names_and_anchors_of_topics(client, texts):
     fields["anchor"] = [next(word for word in model.top_words(3)[0] if word != anchors[0]), *anchors[1:]]
     edited = json.loads(client.send("POST", "/results/first/topics/words", urlencode(fields, doseq=True))[2])
     assert edited["changed"]
-    expected = model.reanchor(replace={0: [fields["anchor"][0]]})
+    expected = model.reanchor([text.split() for text in fields["anchor"]])
     assert edited["topics"][0]["words"] == ", ".join(expected.top_words(12)[0])
     cost = json.loads(client.send("POST", "/results/first/topics/cost", urlencode(fields, doseq=True))[2])["text"]
     assert "nats of log-likelihood a word" in cost

@@ -24,7 +24,7 @@ from . import forms
 from .forms import Faces
 from .guard import REPORT_POLICY, base_of, header_of
 from .jobs import Job
-from .results import Results, anchor_changes, anchor_lines, cost_of_anchors, topic_rows
+from .results import Results, anchor_lines, anchors_of, cost_of_anchors, parse_anchors, topic_rows
 from .workspace import Workspace
 
 _MAX_COLUMNS = 200
@@ -169,7 +169,7 @@ class Pages:
     def topics(self, request: Request) -> Response:
         name = request.path_params["name"]
         model = Results(self.workspace, name).load()
-        alone = topic_rows(model.reanchor(replace={})) if hasattr(model, "reanchor") else []
+        alone = topic_rows(model.reanchor(anchors=anchors_of(model))) if anchors_of(model) else []
         return self.page(
             "topics.html", title=f"Topics of {name}", topics=topic_rows(model), alone=alone,
             out=self._free(f"{name[:50]}-edited"), back=[(f"results/{quote(name)}", name)],
@@ -180,19 +180,18 @@ class Pages:
         model, out = Results(self.workspace, name).load(), _first(fields, "out")
         changes = {"k": [str(len(model.components_))], "name": []}
         changes["name"] = [f"{k}={text.strip()}" for k, text in enumerate(fields.get("name", [])) if text.strip()]
-        if anchor_changes(model, fields):
-            file = f"{out}-anchors.txt"
+        if "anchor" in fields and (anchors := parse_anchors(model, fields)) != anchors_of(model):
             self.workspace.result(out)
+            changes["anchors"] = [f"{out}-anchors.txt"]
             if request.query_params.get("preview") is None:
-                self.workspace.write(file, anchor_lines(model, fields))
-            changes["anchors"] = [file]
+                self.workspace.write(changes["anchors"][0], anchor_lines(anchors))
         return self._start(request, self._again(Job(self.workspace, name), changes, out), out)
 
     async def topic_words(self, request: Request) -> Response:
         model, fields = Results(self.workspace, request.path_params["name"]).load(), await _form(request, blanks=True)
-        changes = anchor_changes(model, fields)
-        edited = await run_in_threadpool(model.reanchor, replace=changes)
-        return JSONResponse({"topics": topic_rows(edited), "changed": bool(changes)})
+        anchors = parse_anchors(model, fields)
+        edited = await run_in_threadpool(model.reanchor, anchors)
+        return JSONResponse({"topics": topic_rows(edited), "changed": anchors != anchors_of(model)})
 
     async def topic_cost(self, request: Request) -> Response:
         name, fields = request.path_params["name"], await _form(request, blanks=True)
@@ -200,9 +199,8 @@ class Pages:
         if len(words) < 2:
             raise LatentiaError("the app did not learn this result, so it does not know its texts.")
         model = Results(self.workspace, name).load()
-        changes = anchor_changes(model, fields)
         text = await run_in_threadpool(
-            cost_of_anchors, model, changes, self.workspace.find(words[1]), self.faces.documents
+            cost_of_anchors, model, parse_anchors(model, fields), self.workspace.find(words[1]), self.faces.documents
         )
         return JSONResponse({"text": text})
 

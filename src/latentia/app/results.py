@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -110,51 +110,46 @@ def topic_rows(model: Any) -> list[dict[str, str]]:
     """Return name, anchors, share and words of each topic."""
     if not hasattr(model, "top_words"):
         raise LatentiaError("this result has no topics.")
-    anchors = getattr(model, "anchor_words_", [[]] * len(model.components_))
+    anchors = anchors_of(model) or [[]] * len(model.components_)
     shares = getattr(model, "prevalence_", None)
     shares = model.weights_ if shares is None else shares
     return [
-        {"name": name, "anchors": " ".join(map(str, words)), "share": f"{share:.1%}", "words": ", ".join(top)}
+        {"name": name, "anchors": " ".join(words), "share": f"{share:.1%}", "words": ", ".join(top)}
         for name, words, share, top in zip(model.topic_names, anchors, shares, model.top_words(_N_WORDS), strict=True)
     ]
 
 
-def anchor_changes(model: Any, fields: Fields) -> dict[int, list[str]]:
-    """Return the anchors of the topics for which a form has others than the model."""
-    old = getattr(model, "anchor_words_", [])
-    new = [text.split() for text in fields.get("anchor", ())]
-    if len(old) == 0:
-        return {}
-    if len(new) != len(old) or not all(new):
+def anchors_of(model: Any) -> list[list[str]]:
+    """Return the anchors of each topic; an empty list for topics without."""
+    return [list(map(str, words)) for words in getattr(model, "anchor_words_", [])]
+
+
+def parse_anchors(model: Any, fields: Fields) -> list[list[str]]:
+    """Return the anchors in a form, each of which must be a word of the model."""
+    anchors = [text.split() for text in fields.get("anchor", ())]
+    n_topics = len(anchors_of(model))
+    if len(anchors) != n_topics or not all(anchors):
         raise LatentiaError(
-            f"expected at least one anchor for each of {len(old)} topics. Undo the change, or write a word."
+            f"expected at least one anchor for each of {n_topics} topics. Undo the change, or write a word."
         )
-    changed = {k: words for k, words in enumerate(new) if words != list(map(str, old[k]))}
     names = column_names(model)
-    unknown = {word for words in changed.values() for word in words} - set(map(str, [] if names is None else names))
+    unknown = {word for words in anchors for word in words} - set(map(str, [] if names is None else names))
     if unknown:
         raise LatentiaError(f"not a word of these texts: {', '.join(sorted(unknown))}. Choose one that the texts have.")
-    return changed
+    return anchors
 
 
-def anchor_lines(model: Any, fields: Fields) -> str:
-    """Return the anchors of a form as the file of ``--anchors``, for which `reanchor` has checked the changed ones."""
-    model.reanchor(replace=anchor_changes(model, fields))
-    lines = [" ".join(text.split()) for text in fields["anchor"]]
-    if any(mark in line for line in lines for mark in "#="):
+def anchor_lines(anchors: list[list[str]]) -> str:
+    """Return the text of a file for ``--anchors``."""
+    if any(mark in word for words in anchors for word in words for mark in "#="):
         raise LatentiaError("an anchor with # or = cannot be written to a file. Choose another word.")
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{' '.join(words)}\n" for words in anchors)
 
 
-def cost_of_anchors(
-    model: Any, changes: Mapping[int, list[str]], source: Path, documents: Callable[[Any, Path], Any]
-) -> str:
-    """Return a sentence about the likelihood of the documents under the topics with and without other anchors."""
-    if not changes:
-        return ""
+def cost_of_anchors(model: Any, anchors: list[list[str]], source: Path, documents: Callable[[Any, Path], Any]) -> str:
+    """Return a sentence about the likelihood of documents under the topics with and without other anchors."""
     rows = documents(model, source)
-    before = model.reanchor(replace={}).score(rows)
-    after = model.reanchor(replace=changes).score(rows)
+    before, after = (model.reanchor(anchors=chosen).score(rows) for chosen in (anchors_of(model), anchors))
     effect = "cost" if after < before else "gain"
     return (
         f"These anchors {effect} {abs(after - before):.3f} nats of log-likelihood a word: {before:.3f} before, "

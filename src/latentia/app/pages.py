@@ -123,7 +123,7 @@ class Pages:
             "python": forms.python_lines(words) if words else f"import latentia\nmodel = latentia.load('{name}/model.npz')\n",
         }  # fmt: skip
         if progress.state in ("running", "stopped", "failed"):
-            again = f"file/{quote(words[1])}" if len(words) > 1 and words[0] in forms.QUESTIONS else ""
+            again = f"ask/{words[0]}/{quote(words[1])}" if len(words) > 1 and words[0] in forms.QUESTIONS else ""
             return self.page("job.html", progress=asdict(progress), again=again, **values)
         if not folder.is_dir():
             raise LatentiaError(f"the folder of the result {name!r} was removed.")

@@ -39,6 +39,8 @@ def test_from_a_file_to_a_result(client, table):
     assert json.loads(text)["location"].endswith("/file/groups.csv")
     assert "Which groups do the rows form?" in client.get("/file/groups.csv")[2]
     assert 'name="from" value="2"' in client.get("/ask/mixture/groups.csv")[2]
+    one = preview(client, "/ask/mixture/groups.csv", urlencode({"from": "2", "to": "", "step": "5", "out": "groups"}))
+    assert one["shell"] == "latentia mixture groups.csv -k 2 --out groups"
     fields = urlencode({"from": "2", "to": "3", "out": "groups"})
     same = preview(client, "/ask/mixture/groups.csv", fields)
     assert same["shell"] == "latentia mixture groups.csv -k 2:3 --out groups"

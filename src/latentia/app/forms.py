@@ -283,7 +283,8 @@ def make_words(command: Command, source: str, fields: Fields, out: str, workspac
         if value is None and option.required:
             raise LatentiaError(f"expected a second file ({option.help.rstrip('.')}). Choose it above.")
         words += [] if value is None else [file_word(workspace, value)]
-    size = [value.strip() for key in ("from", "to", "step") if (value := _last(fields, key))]
+    numbers = ("from", "to", "step") if _last(fields, "to") else ("from",)
+    size = [value for key in numbers if (value := _last(fields, key))]
     number = command.option("k")
     if number is not None and (size := size or [value for value in [_last(fields, "k")] if value]):
         words += [number.flag, ":".join(size)]

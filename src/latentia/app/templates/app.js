@@ -69,9 +69,12 @@ for (const form of document.querySelectorAll("form[data-send]")) {
     for (const button of buttons) button.disabled = false;
   });
   if ("preview" in form.dataset) {
+    let asked = 0;
     const show = async () => {
+      const number = ++asked;
       try {
         const same = await send(`${location.pathname}?preview=1`, "POST", fields(form));
+        if (number !== asked) return; // A later answer counts, whichever comes first.
         byId("shell").textContent = same.shell;
         byId("python").textContent = same.python;
         if (form.id !== "topics") byId("error").textContent = "";

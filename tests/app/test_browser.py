@@ -232,6 +232,7 @@ def test_names_and_anchors_are_changed_and_undone(person, chapters):
 def test_work_is_stopped_and_goes_on(person):
     person.bring("long.csv", survey())
     person.click("Which groups do the rows form?")
+    person.type('[name="to"]', "6")
     person.click("Start")
     person.until(lambda: "comparing" in person.text)
     person.browser.get(person.client.address)  # the page may be closed

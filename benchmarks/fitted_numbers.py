@@ -7,8 +7,8 @@ Run it in one tree and then in the other, with the file that the first wrote; ``
 
 Of each case of ``tests/contract.py``: fitted attributes, the evidence, what the methods answer that need nothing but the data,
 and the text of the report; attributes and evidence also of a fit to noise, and of fits with each other choice that a parameter
-has. Of each source of ``tests/sources.py``: every file that its command, ``apply``, ``update`` and ``merge`` write, and what
-they print.
+has. Of each source of ``tests/sources.py``: every file that its command, ``apply``, ``update``, ``merge`` and ``compare``
+write, and what they and ``look`` print.
 """
 
 from __future__ import annotations
@@ -175,21 +175,27 @@ def read_files(folder: Path) -> Answers:
             yield from read_value(str(path), visible_text(path) if path.suffix == ".html" else path.read_text("utf-8"))
 
 
-def run_command(*arguments: Any, out: str) -> Answers:
-    """Run a command: what it prints for people and for programs, and its files."""
-    done = run_in_shell(*arguments, "--out", out, "--json")
+def run_command(*arguments: Any, out: str = "") -> Answers:
+    """Run a command: what it prints for people and for programs, and its files in the folder ``out``, if it writes any."""
+    done = run_in_shell(*arguments, *(["--out", out] if out else []), "--json")
     yield from read_value(f"{arguments[0]} --json", done.stdout.replace(', "', ',\n"'))
     yield from read_value(f"{arguments[0]} on screen", done.stderr)
-    yield from read_files(Path(out))
+    if out:
+        yield from read_files(Path(out))
 
 
 def run_commands(command: str, write: Callable[[Path], list[Any]], n_jobs: int) -> Answers:
-    """Learn from a source, apply the model to it, and add and merge the sums that were kept."""
+    """Look at a source, learn from it, apply the model to it, compare it with itself, and add and merge sums that were kept.
+
+    So the commands that learn nothing need no sources of their own.
+    """
     source = write(Path())
     files = list(takewhile(lambda argument: isinstance(argument, Path), source))
     options = ["--quiet", "--jobs", n_jobs]
+    yield from run_command("look", files[0])
     yield from run_command(command, *source, *options, out="learned")
     yield from run_command("apply", "learned", *files, *options, out="applied")
+    yield from run_command("compare", "learned", "learned", "--quiet", out="compared")
     if "--keep-moments" in source:
         yield from run_command("update", "learned", *files, *options, out="updated")
         yield from run_command("merge", "learned", "updated", out="merged")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +23,7 @@ from latentia.contrastive import (
     ContrastiveRegression,
 )
 from latentia.datasets import planted
-from latentia.exceptions import DroppedDataWarning, LatentiaError
+from latentia.exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
 from latentia.families import FAMILIES
 from latentia.fitting.additive import Additive
 from latentia.ica import TensorICA
@@ -310,6 +311,23 @@ def test_topics_of_texts_keep_the_words_of_the_first_batch():
 def test_topics_that_are_not_made_of_sums_are_not_added():
     with pytest.raises(LatentiaError, match="kept moments need"):
         AnchorTopics(3, embedding="subspace").partial_fit(*documents()[0])
+
+
+def test_sums_of_topics_are_those_of_the_same_columns_and_of_documents_that_are_there():
+    (counts,), (other,) = documents()[:2]
+    options = {"embedding": "projection", "n_splits": 0}
+    model = AnchorTopics(3, **options).partial_fit(counts)
+    drawn = [AnchorTopics(3, random_state=None, **options).partial_fit(rows) for rows in (counts, other)]
+    with pytest.raises(LatentiaError, match="drew different columns.*same random_state"):
+        latentia.merge(drawn)
+    for rows, message in ((np.concatenate([counts, counts]), "never added"), (counts, "No document would remain")):
+        with pytest.raises(LatentiaError, match=message):
+            model.forget(rows)
+    for unit, warned in ((1.0, False), (0.5, True)):
+        with warnings.catch_warnings(record=True) as messages:
+            warnings.simplefilter("always")
+            AnchorTopics(3, keep_moments=True, **options).fit(unit * counts)
+        assert any(issubclass(message.category, NonIntegerCountWarning) for message in messages) == warned
 
 
 def test_pairs_that_were_not_there_are_not_forgotten():

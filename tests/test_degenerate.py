@@ -275,6 +275,29 @@ def test_columns_of_rich_views_that_say_nothing_of_their_own_change_no_answer(ki
         RichComponents().fit([wide[0], np.column_stack([views[1], views[2][:, 0]]), wide[2]])
 
 
+@pytest.mark.parametrize("decimals", [2, 4, 6])
+@pytest.mark.parametrize("distribution", [None, "gaussian", "mixed", "rich"])
+def test_a_rounded_combination_of_columns_of_views_changes_no_verdict(distribution, decimals):
+    tables = planted.rich_components(5000, 2, absent=[3]).views if distribution == "rich" else [
+        planted.gaussian_mixture(900, n_components=3, n_features=9, separation=8, random_state=1).X
+    ]  # fmt: skip
+
+    def fit(*views):
+        if distribution == "rich":
+            return RichComponents().fit(views)
+        (table,) = views
+        groups = None if distribution == "mixed" else [range(3), range(3, 6), range(6, table.shape[1])]
+        return MultiViewMixture(3, distribution=distribution, n_splits=1).fit(table, views=groups)
+
+    wide = [np.round(np.column_stack([X, EXTRA["combination"](X)]), decimals) for X in tables]
+    whole, model = fit(*(np.round(X, decimals) for X in tables)), fit(*wide)
+    assert model.evidence_.grade == whole.evidence_.grade
+    if distribution == "rich":
+        assert (model.present_ == whole.present_).all()
+    else:
+        np.testing.assert_allclose(np.hstack(model.means_)[:, :9], np.hstack(whole.means_), atol=1e-6)
+
+
 FACTORS = {
     "approximate": ApproximateNMF(2, n_init=2),
     "simplex": SeparableNMF(3),

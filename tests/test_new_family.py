@@ -3,17 +3,21 @@
 import contextlib
 import importlib.util
 import io
+import json
+import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from contract import Case
 from sklearn.base import clone
+from write_defaults import defaults_of
 
 import latentia
-from latentia.cli._options import as_command
+from latentia._parameters import Number
+from latentia.cli import commands
 from latentia.cli._shared import ReadOptions
 from latentia.exceptions import LatentiaError
 
@@ -114,19 +118,71 @@ def test_its_tables_and_its_page(model, modules, tmp_path):
     assert model.evidence_.verdict.partition(". ")[2] in text
 
 
+def command_of(modules, monkeypatch, tmp_path, record):
+    """Its command, with the defaults of its estimator."""
+    monkeypatch.setattr(commands, "DEFAULTS", tmp_path / "defaults.json")
+    defaults = defaults_of(record, modules[2].ExponentialMixture)
+    commands.DEFAULTS.write_text(json.dumps({"exponentials": defaults}))
+    return commands.command_of("exponentials", record=record)
+
+
 def test_its_command(modules, tmp_path, monkeypatch):
     np.savetxt(tmp_path / "waits.csv", waits(3000), header="minutes", comments="")
     monkeypatch.chdir(tmp_path)
-    alone = typer.Typer(add_completion=False)
-    alone.command("exponentials")(as_command("exponentials"))
+    command = command_of(modules, monkeypatch, tmp_path, modules[2].ExponentialsOptions)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        alone(["waits.csv", "--column", "minutes", "--out", "o", "--quiet"], standalone_mode=False)
+        command(["waits.csv", "--column", "minutes", "--out", "o", "--quiet"], standalone_mode=False)
     assert "2 components" in printed.getvalue()
     written = sorted(path.name for path in (tmp_path / "o").iterdir() if not path.name.startswith("."))
     assert written == ["components.csv", "evidence.csv", "labels.csv", "model.npz", "report.html", "result.json"]
     loaded = latentia.load(tmp_path / "o" / "model.npz")
     modules[2].apply_exponentials(loaded, tmp_path / "waits.csv", ReadOptions())(tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "o" / "labels.csv").read_bytes()
+
+
+def test_an_option_that_an_estimator_gets_is_written_once(modules, tmp_path, monkeypatch):
+    """Its default stands in the constructor; a field of the record brings it to help, to fits and to the page."""
+    parent, given = modules[0].ExponentialMixture, []
+
+    class ExponentialMixture(parent):
+        _constraints = parent._constraints | {"least_share": Number(0, 1)}
+
+        def __init__(self, n_components=2, *, least_share=0.125, n_splits=3, random_state=0, n_jobs=None, verbose=0):
+            super().__init__(n_components, n_splits=n_splits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+            self.least_share = least_share
+
+        def _recover(self, moments, subset, choices):
+            given.append(self.least_share)
+            return super()._recover(moments, subset, choices)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Options(modules[2].ExponentialsOptions):
+        """Options with another.
+
+        Parameters
+        ----------
+        least_share
+            Least share of a component.
+        """
+
+        least_share: float
+
+    for module in (modules[0], modules[2]):
+        monkeypatch.setattr(module, "ExponentialMixture", ExponentialMixture)
+    ExponentialMixture.__module__, ExponentialMixture.__qualname__ = parent.__module__, parent.__qualname__
+    command = command_of(modules, monkeypatch, tmp_path, Options)
+    option = next(one for one in command.params if one.opts == ["--least-share"])
+    assert (option.default, option.help) == (0.125, "Least share of a component.")
+    np.savetxt(tmp_path / "waits.csv", waits(3000), header="minutes", comments="")
+    for share in ([], ["--least-share", "0.25"]):
+        arguments = ["--column", "minutes", *share, "--out", str(tmp_path / "o"), "--force", "--quiet"]
+        with contextlib.redirect_stdout(io.StringIO()):
+            command([str(tmp_path / "waits.csv"), *arguments], standalone_mode=False)
+        assert set(given) == {0.25 if share else 0.125}
+        loaded = latentia.load(tmp_path / "o" / "model.npz")
+        assert ("least_share=0.25" in loaded.methods_text()) == bool(share)
+        assert re.search(rf"least_share.*{given[0]}", loaded.report(tmp_path / "p.html").read_text("utf-8"), re.DOTALL)
+        given.clear()
 
 
 def test_it_is_as_small_as_the_page_on_families_says(modules):

@@ -17,8 +17,8 @@ import latentia
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-KINDS = {".py", ".html", ".css", ".js", ".gz", ".typed"}
-"""Suffixes of the files of the package: code, templates of reports, the Bible, the mark that it has types."""
+KINDS = {".py", ".html", ".css", ".js", ".gz", ".json", ".typed"}
+"""Suffixes of the files of the package: code, templates of reports, the Bible, defaults of options, the mark of types."""
 OPTIONAL = (
     "dask", "distributed", "flint", "matplotlib", "networkx", "openpyxl", "pandas", "PIL", "pyarrow", "stopwordsiso",
 )  # fmt: skip

@@ -1,23 +1,31 @@
 """Every method reads its data as ``fit`` does: forms of tables, targets and sequences, and numbers near the ends of floats."""
 
+import contextlib
 import pickle
 import sys
 import warnings
+from inspect import signature
 
 import numpy as np
 import pytest
 from fuzzing import fitted as fitted_world
 from fuzzing import models, worlds
+from scipy import sparse
+from sklearn.base import clone
 
 import latentia
 import latentia.plots
 from latentia import LatentiaError
 from latentia.contrastive import ContrastiveLogisticRegression, ContrastiveRegression
 from latentia.exceptions import MissingExtraError
+from latentia.families import family_of
 from latentia.mixtures import SphericalGaussianMixture
+from latentia.nmf import ApproximateNMF
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
-from latentia.topics import EmbeddingTopics
+from latentia.report.model import SUMMARIES
+from latentia.summaries import Column
+from latentia.topics import EmbeddingTopics, SingleTopicModel
 
 pandas = pytest.importorskip("pandas")
 pytestmark = [
@@ -68,6 +76,79 @@ def test_a_report_takes_a_list_of_sequences(name):
     joined = model.summary(steps, lengths=[500, len(steps) - 500])
     several = model.summary([steps[:500], steps[500:]])
     assert several.tables["rows"].rows() == joined.tables["rows"].rows()
+
+
+@pytest.fixture(scope="module")
+def topics():
+    world, model = world_of("AnchorTopics")
+    counts = world.table
+    groups = np.arange(counts.shape[0]) % 3
+    return model, counts, model.prevalence_by(counts, groups), model.prevalence_over(counts, groups + 2000)
+
+
+def test_a_report_takes_prevalences_with_and_without_names(topics):
+    model, counts, by_group, over_time = topics
+    for given, names in [
+        (by_group, {"group"}),
+        (over_time, {"time"}),
+        ([by_group, over_time], {"group", "time"}),
+        (("party", by_group), {"party"}),
+        ({"party": by_group, "date": over_time}, {"party", "date"}),
+        ([("party", by_group)], {"party"}),
+    ]:
+        rows = model.summary(counts, prevalence=given).tables["prevalence"].rows()
+        assert {row["column"] for row in rows} == names
+
+
+def test_a_report_takes_effects_with_and_without_a_formula(topics):
+    model, counts, *_ = topics
+    found = model.effects(counts, "~ x", {"x": np.arange(counts.shape[0]) / 100})
+    pairs = model.summary(counts, effects=("~ x", found)).tables
+    assert model.summary(counts, effects=found).tables["effects"].rows() == pairs["effects"].rows()
+
+
+OF_FACES = {  # Results that the command line has already and gives to a page.
+    "codes", "criteria", "comparison", "diagnoses", "facts", "files", "label_sets", "means", "measures", "peers", "pictures",
+    "probabilities", "scaling", "weights",
+}  # fmt: skip
+ODD_OPTIONS = [
+    5,
+    "x",
+    [5],
+    [None] * 300,
+    [],
+    object(),
+    {"a": 1},
+    np.zeros((2, 2)),
+    -1,
+    np.nan,
+    True,
+    [10**9],
+    [-1],
+    [0.5],
+]
+
+
+@pytest.mark.parametrize("number", range(len(worlds())))
+def test_options_of_a_report_that_do_not_fit_are_refused(number):
+    world, model = worlds()[number], fitted_world(number)
+    page = SUMMARIES[family_of(world.name).page].args[0]
+    named = {p.name for p in signature(page).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    data = [value for key, value in world.data.items() if key != "views"]
+    columns = [[Column("a", ["b"])]]
+    for name in sorted((named | {"prevalence", "effects", "row_labels", "unknown"}) - OF_FACES):
+        for value in [*ODD_OPTIONS, *columns]:
+            for given in (data, []):
+                with contextlib.suppress(LatentiaError):
+                    model.summary(*given, **{name: value})
+    with pytest.raises(LatentiaError, match="no option unknown"):
+        model.summary(*data, unknown=1)
+
+
+def test_labels_of_other_rows_are_refused():
+    world, model = world_of("SphericalGaussianMixture")
+    with pytest.raises(LatentiaError, match="X has 300 rows and the column name of row_labels has 2"):
+        model.summary(world.table, row_labels=[Column("name", ["a", "b"])])
 
 
 TARGETS = {
@@ -355,8 +436,17 @@ def test_labels_of_scores_are_read_as_tables_are():
 
 def test_probabilities_of_what_is_no_score():
     _, model = world_of("MomentMultiLabelClassifier")
-    with pytest.raises(LatentiaError, match="scores: expected raw scores"):
-        model.probability_of("x")
+    for scores in ("x", None, [0.5, np.nan]):
+        with pytest.raises(LatentiaError, match="scores: expected raw scores"):
+            model.probability_of(scores)
+
+
+def test_stability_of_blocks_with_a_dependent_column():
+    world, _ = world_of("SphericalGaussianMixture")
+    table = np.column_stack([world.table, world.table[:, 0]])
+    plain = SphericalGaussianMixture(3).fit(table).evidence_.stability(table)
+    found = SphericalGaussianMixture(3).fit(table).evidence_.stability(Blocks.from_array(table, block_rows=37))
+    np.testing.assert_allclose(found, plain, rtol=1e-9)
 
 
 def test_the_message_of_an_error_follows_from_its_data():
@@ -369,3 +459,26 @@ def test_the_message_of_an_error_follows_from_its_data():
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     lacking = MissingExtraError("polars", "files", "Reading a table")
     assert str(pickle.loads(pickle.dumps(lacking))) == str(lacking)
+
+
+# --- containers of one table ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(NoisyOr(None, prior=0.1, n_splits=0), id="slopes that are rounding"),
+        pytest.param(SingleTopicModel(3, n_splits=0), id="batches of documents"),
+        pytest.param(ApproximateNMF(2, n_init=2, n_splits=0), id="factorizations of equal error"),
+    ],
+)
+def test_decisions_do_not_hang_on_rounding(model):
+    """Sums over blocks and over sparse rows round otherwise, which must not choose another answer."""
+    table, _ = world_of(type(model).__name__)
+    table = table.table.toarray() if sparse.issparse(table.table) else np.asarray(table.table, dtype=float)
+    plain = clone(model).fit(table)
+    for other in (Blocks.from_array(table, block_rows=37), sparse.csr_array(table)):
+        found = clone(model).fit(other)
+        for name, value in vars(plain).items():
+            if name.endswith("_") and isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                np.testing.assert_allclose(getattr(found, name), value, rtol=1e-9, atol=1e-9 * np.abs(value).max())

@@ -1,5 +1,6 @@
 """Type hints as a user meets them: mypy passes a script that uses the library as its documentation does."""
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -99,3 +100,29 @@ def test_wrong_types_are_found(said):
 
 def test_values_that_fit_takes_have_a_type(said):
     assert not said["values"]
+
+
+def has_types(function):
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    typed = [one.annotation is not None for one in named if one is not None and one.arg not in ("self", "cls")]
+    return all(typed) and (function.returns is not None or (function.name == "__init__" and typed != []))
+
+
+def untyped(node):
+    """Functions without types, but for compiled ones and those within them."""
+    for inner in ast.iter_child_nodes(node):
+        is_function = isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_function and any("jit" in ast.unparse(one) for one in inner.decorator_list):
+            continue
+        if is_function and not has_types(inner):
+            yield inner.name
+        yield from untyped(inner)
+
+
+def test_only_compiled_functions_have_no_types():
+    """mypy checks all others."""
+    modules = sorted((ROOT / "src").rglob("*.py"))
+    found = {path.name: list(untyped(ast.parse(path.read_text("utf-8")))) for path in modules}
+    assert len(modules) > 400
+    assert {name: names for name, names in found.items() if names} == {}

@@ -3,39 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from exponentials import ExponentialMixture
 from page import rows_of, summarize_exponentials
+from typer import Option
 
-from latentia.cli._run import Run
+from latentia.cli._run import Run, Splits
 from latentia.cli._shared import Comparison, ReadOptions, learn, parse_sizes
 from latentia.cli._tables import describe_source, labels_of, read_like, read_numbers
 from latentia.datasets.tables import dense
 
 
-def exponentials(run: Run, source: Path, column: str, k: str = "2", splits: int = 3) -> dict[str, Any]:
-    """Learn a mixture of exponential waiting times and write tables, a model and a report.
+@dataclass(frozen=True, kw_only=True)
+class ExponentialsOptions(Run):
+    """Options of ``latentia exponentials``: a record of `latentia.cli._records`, were it a family.
 
     Parameters
     ----------
     source
         A table with a header: CSV, TSV, Excel, Parquet.
-    column : --column
+    column
         Column of waiting times.
-    k : -k, --components
+    k
         Number of components; FROM:TO:STEP compares a range.
     """
-    results = run.results(source, "components.csv", "labels.csv")
-    table = read_numbers(source, [column], None, 1, "waiting times are numbers", run.reading(), "--column")
+
+    source: Path
+    column: Annotated[str, Option("--column")]
+    k: Annotated[str, Option("-k", "--components"), "n_components"]
+    splits: Splits
+
+
+def exponentials(run: ExponentialsOptions) -> dict[str, Any]:
+    """Learn a mixture of exponential waiting times and write tables, a model and a report."""
+    results = run.results(run.source, "components.csv", "labels.csv")
+    table = read_numbers(run.source, [run.column], None, 1, "waiting times are numbers", run.reading(), "--column")
     values = dense(table)
 
     def fit(size: int | None) -> ExponentialMixture:
-        return ExponentialMixture(size or 2, n_splits=splits, **run.parameters).fit(values)
+        return ExponentialMixture(size or 2, **run.parameters_of(ExponentialMixture)).fit(values)
 
     return learn(
-        results, table.source, parse_sizes(k, "components"), fit,
+        results, table.source, parse_sizes(run.k, "components"), fit,
         lambda model, _: summarize_exponentials(model, values, row_labels=labels_of(table)), description=describe_source(table),
         reading={"columns": table.columns}, compare=lambda: Comparison("components", "", fit, lambda model: {}),
     )  # fmt: skip

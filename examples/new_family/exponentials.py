@@ -65,7 +65,7 @@ class _Powers:
         return sums + others
 
 
-class ExponentialMixture(Staged):
+class ExponentialMixture(Staged[np.ndarray, Exponentials]):
     """Mixture of exponential distributions of one positive number, by its moments.
 
     Parameters
@@ -133,7 +133,7 @@ class ExponentialMixture(Staged):
         weights = np.maximum(weights, 0)
         return Exponentials(weights / weights.sum(), means * unit)
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[np.ndarray, Exponentials]) -> tuple[list[Check], PartErrors]:
         """The errors of parts, and one exponential as the trivial model."""
         parts, model, n = fitted.errors(self.n_splits), fitted.model, int(fitted.moments[:, 0].sum())
         rows = sample_rows(fitted.rows)[0][:, 0]
@@ -153,7 +153,7 @@ class ExponentialMixture(Staged):
     def _distances(self, other: ExponentialMixture) -> np.ndarray:
         return np.asarray(np.abs(self.means_[:, None] - other.means_).min(axis=1) / self.means_)
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[np.ndarray, Exponentials]) -> None:
         self.weights_, self.means_, self.n_passes_ = fitted.model.weights, fitted.model.means, 1
 
     @fitted

@@ -20,7 +20,7 @@ class Family:
     command : str
         Command; with ``_`` for ``-`` also its module and function in `latentia.cli`.
     headline : str
-        First line of the command's docstring, for the list of commands.
+        What the command does, for the list of commands and its help.
     estimators : tuple of str
         Names of the classes; the command fits the first one by default.
     page : str

@@ -1,9 +1,14 @@
 """One language for all commands: an option has the same names, the same help and the same default wherever it occurs."""
 
 import inspect
+import json
 import re
+import subprocess
+import sys
+from dataclasses import fields
 
 import pytest
+import write_defaults
 
 from latentia.cli import commands
 from latentia.cli._panels import _PANEL_OF
@@ -108,6 +113,11 @@ def test_defaults_are_those_of_the_estimator(command):
             assert str(option.default) == str(parameters[parameter].default), parameter
 
 
+def test_defaults_are_those_of_the_estimators():
+    written = json.loads(commands.DEFAULTS.read_text("utf-8"))
+    assert written == write_defaults.defaults(), "run: python tests/write_defaults.py"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_list_of_commands_says_what_the_command_says(command):
     assert " ".join(COMMANDS[command].help.partition("\n\n")[0].split()) == commands.COMMANDS[command]
@@ -136,3 +146,25 @@ def test_help_has_its_options_in_panels(command):
 
 def test_panels_list_no_option_that_no_command_has():
     assert set(_PANEL_OF) <= {option.name for command in COMMANDS for option in options(command).values()}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_docstrings_describe_fields(command):
+    record = commands.record_of(command)
+    described = set(re.findall(r"^(\w+)\n +", inspect.getdoc(record), re.MULTILINE)) - {"Parameters"}
+    assert described <= {field.name for field in fields(record)}
+
+
+def test_help_needs_neither_heavy_modules_nor_docstrings():
+    """Without docstrings help has no sentences, and options are checked as ever."""
+    code = f"""
+import sys
+from latentia.cli.commands import command_of
+for name in {list(COMMANDS)!r}:
+    command_of(name)
+print([name for name in ("numpy", "scipy", "sklearn", "numba") if name in sys.modules])
+command_of("hmm")(["x.txt", "--min-count", "0"], standalone_mode=False)
+"""
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[]"
+    assert "BadParameter" in done.stderr

@@ -1,7 +1,6 @@
 """What all commands share: options, folders of results, and numbers of components that are compared."""
 
 import hashlib
-import inspect
 import json
 import os
 import re
@@ -20,7 +19,7 @@ from shell import latentia as latentia_on_a_screen
 import latentia
 from latentia import mixtures
 from latentia.cli import _shared as shared
-from latentia.cli._options import _make_option, option_of, render_error
+from latentia.cli._options import option_of, render_error
 from latentia.cli.commands import app, command_of
 from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, at_most
@@ -795,15 +794,6 @@ def test_a_command_goes_on_from_its_checkpoint(table, tmp_path, call, monkeypatc
 
 def test_an_address_without_a_scheduler_is_an_error(table, refused, impatient):
     assert "no Dask scheduler answers" in refused("mixture", table, "-k", "3", "--scheduler", "tcp://127.0.0.1:9")
-
-
-@pytest.mark.parametrize("behind", ["> 0", ">= 1e-3", "a number", "int"])
-def test_what_is_said_of_an_option_is_understood_or_refused(behind):
-    option = inspect.Parameter("least", inspect.Parameter.KEYWORD_ONLY, default=1, annotation=int)
-    with pytest.raises(
-        ValueError, match="least : .*: no name of an option, choices in braces, bound, or word in capitals"
-    ):
-        _make_option(option, behind, "The least number.")
 
 
 def test_messages_name_what_their_reader_types():

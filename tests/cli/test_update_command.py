@@ -51,10 +51,60 @@ def test_rows_are_added_forgotten_and_merged(call, rows, folder, tmp_path, comma
     assert again.moments_.n_rows == before.moments_.n_rows
 
 
+@pytest.fixture(scope="module")
+def views(tmp_path_factory):
+    """Halves of two views of the same rows, and all rows."""
+    found, data = tmp_path_factory.mktemp("views"), planted.contrastive_views(4000, 3, "pca", linear_map="orthogonal")
+    for letter, X in (("u", data.U), ("v", data.V)):
+        header = ",".join(f"{letter}{i}" for i in range(3))
+        for i, part in enumerate([*np.array_split(X, 2), X]):
+            np.savetxt(found / f"{letter}{i}.csv", part, delimiter=",", header=header, comments="", fmt="%.17g")
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fit", ["pca", "mixture", "ising", "components"])
+def test_rows_of_two_tables_are_added_forgotten_and_merged(call, refused, views, tmp_path, fit):
+    options = ["--fit", fit, "--keep-moments", *(["--no-scale"] if fit in ("pca", "mixture") else [])]
+    for i in range(3):
+        call("contrast", views / f"u{i}.csv", views / f"v{i}.csv", *options, "--out", tmp_path / str(i))
+    call("merge", tmp_path / "0", tmp_path / "1", "--out", tmp_path / "both")
+    assert "give that of V after this one" in refused("update", tmp_path / "0", views / "u1.csv")
+    call("update", tmp_path / "0", views / "u1.csv", views / "v1.csv")
+    both, whole, added = (latentia.load(tmp_path / out / "model.npz") for out in ("both", "2", "0"))
+    for model in (both, added):
+        assert model.moments_.n_rows == 4000
+        np.testing.assert_allclose(model.linear_map_, whole.linear_map_, atol=1e-6)
+        assert model.evidence_.grade == whole.evidence_.grade
+    first = latentia.load(tmp_path / "1" / "model.npz")
+    printed = call("update", tmp_path / "0", views / "u0.csv", views / "v0.csv", "--forget")
+    assert "Forgot 2,000 rows" in printed
+    np.testing.assert_allclose(latentia.load(tmp_path / "0" / "model.npz").linear_map_, first.linear_map_, atol=1e-6)
+
+
+def test_rows_of_two_tables_in_the_units_of_the_first(call, views, tmp_path):
+    call("contrast", views / "u0.csv", views / "v0.csv", "--keep-moments", "--out", tmp_path / "0")
+    before = latentia.load(tmp_path / "0" / "model.npz")
+    call("update", tmp_path / "0", views / "u1.csv", views / "v1.csv")
+    U, V = (np.loadtxt(views / f"{letter}1.csv", delimiter=",", skiprows=1) for letter in "uv")
+    expected = before.partial_fit((U - before.reading_["subtracted"]) / before.reading_["divided_by"], V)
+    model = latentia.load(tmp_path / "0" / "model.npz")
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
+
+
+def test_moments_that_are_not_kept(refused, views, tmp_path):
+    tables = views / "u0.csv", views / "v0.csv"
+    assert "Python" in refused("contrast", *tables, "--fit", "regression", "--target", "u0", "--keep-moments")
+    assert "--keep-moments" in refused("contrast", tables[0], "--background", tables[0], "--keep-moments")
+
+
 def test_what_cannot_be_updated_or_merged(call, refused, folder, tmp_path):
     plain, scaled, other = tmp_path / "p", tmp_path / "s", tmp_path / "t"
     call("ica", folder / "signals0.csv", "--no-cache", "--out", plain)
     assert "--keep-moments" in refused("update", plain, folder / "signals1.csv")
+    kept = tmp_path / "k"
+    call("ica", folder / "signals0.csv", "--no-cache", "--keep-moments", "--out", kept)
+    assert "are in one source" in refused("update", kept, folder / "signals1.csv", folder / "signals2.csv")
     assert "no model found" in refused("merge", tmp_path / "nothing")
     for out, i in ((scaled, 0), (other, 1)):
         call("mixture", folder / f"clouds{i}.csv", "-k", 3, "--keep-moments", "--no-cache", "--out", out)

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import latentia
 from latentia.datasets import planted
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
+from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM
 from latentia.topics import AnchorTopics
 
@@ -89,6 +91,42 @@ def test_windows_of_a_sequence():
     assert news.alarm
     assert news.n_rows == 120
     assert min(news.examples) >= 100
+
+
+def blocks(table):
+    return Blocks.from_array(table, block_rows=37)
+
+
+def frame(table):
+    return pytest.importorskip("pandas").DataFrame(np.asarray(table)).convert_dtypes()
+
+
+@pytest.mark.parametrize(
+    "form", [blocks, frame, sparse.csr_array, np.ndarray.tolist, lambda table: table.astype(object)]
+)
+def test_news_of_any_container_are_those_of_the_array(mixture, batch, form):
+    gaps = batch.copy()
+    gaps[::7, 1] = np.nan
+    for rows in (batch, gaps) if form is not sparse.csr_array else (batch,):
+        plain, found = mixture.news(rows), mixture.news(form(rows))
+        assert found.examples == plain.examples
+        np.testing.assert_allclose([found.share, *found.interval], [plain.share, *plain.interval], rtol=1e-12)
+        np.testing.assert_allclose(found.components.means_, plain.components.means_, rtol=1e-9)
+
+
+def test_news_of_sequences_in_any_container():
+    rng = np.random.default_rng(0)
+    steps = np.where(
+        rng.integers(2, size=240).repeat(10) == 0, rng.integers(3, size=2400), 3 + rng.integers(3, size=2400)
+    )
+    steps[2000:] = rng.integers(6, size=400)
+    model = SpectralHMM(2).fit(steps[:2000])
+    plain = model.news(steps)
+    assert plain.alarm
+    assert model.news(Blocks.from_array(steps[:, None], lengths=[1000, 1400])) == plain
+    assert model.news([steps[:1000], steps[1000:]]) == plain
+    with pytest.raises(latentia.LatentiaError, match="csr_array"):
+        model.news(sparse.csr_array(steps[:, None]))
 
 
 def test_errors_say_what_to_do(mixture):

@@ -16,6 +16,8 @@ from latentia.datasets.readers import read_corpus, read_texts
 from latentia.datasets.tables import CellError, ColumnChoice
 from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
 from latentia.passes import Blocks
+from latentia.reading._dialect import SAMPLE
+from latentia.reading._tables import _Text
 
 
 def write(path, text, encoding="utf-8"):
@@ -117,6 +119,28 @@ def test_any_encoding(tmp_path, encoding, packed):
         ):
             assert read_texts(tmp_path / name).texts == wanted
     assert read_texts(tmp_path / name, encoding=encoding).texts == wanted
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8", "utf-8-sig", "utf-16", "utf-16-be", "cp1252", "cp1251"])
+def test_tables_that_are_longer_than_the_sample(tmp_path, encoding):
+    """Those of ASCII are read from the disk; a letter of another alphabet at the end, or an encoding, makes no difference."""
+    n = 2 * SAMPLE // len("10,2.5,red")
+    word = {"ascii": "red", "cp1251": "красный"}.get(encoding, "grün")
+    text = "a,b,t\n" + "10,2.5,red\n" * n + f"20,3.5,{word}\n"
+    (tmp_path / "x.csv").write_bytes(text.encode(encoding))
+    named = encoding if encoding in ("utf-16-be", "cp1251") else None
+    table = read_table(tmp_path / "x.csv", lambda kinds: ColumnChoice(["a", "b"], ["t"]), encoding=named)
+    assert len(table.values) == n + 1
+    np.testing.assert_array_equal(table.values[[0, -1]], [[10, 2.5], [20, 3.5]])
+    assert (table.texts["t"][0], table.texts["t"][-1]) == ("red", word)
+    assert (_Text.open(tmp_path / "x.csv", named).data is None) == (encoding == "ascii")
+
+
+@pytest.mark.parametrize("signature", ["%PDF-1.4", "PAR1"])
+def test_long_files_of_another_kind_are_no_tables(tmp_path, signature):
+    (tmp_path / "x.csv").write_text(f"{signature},a\n" + "1,2\n" * SAMPLE)
+    with pytest.raises(LatentiaError, match="x.csv"):
+        read_table(tmp_path / "x.csv")
 
 
 def test_encodings_that_are_named(tmp_path):
@@ -229,6 +253,22 @@ def test_the_first_sheet_of_a_workbook(tmp_path):
     path = workbook(tmp_path / "two.xlsx", rows, [["z"]])
     with pytest.warns(FileNotice, match=r"two\.xlsx: of 2 sheets the first, 'sheet 0', was read"):
         read_table(path)
+
+
+def test_sheets_by_name_and_number_and_hidden_ones(tmp_path):
+    path = workbook(tmp_path / "x.xlsx", [["a"], [1]], [["b"], [2]], [["c"], [3]])
+    columns = {sheet: read_table(path, sheet=sheet).columns for sheet in ("sheet 1", "1", "3")}
+    assert columns == {"sheet 1": ["b"], "1": ["a"], "3": ["c"]}
+    for sheet in ("0", "4", "-1", "sheet 9"):
+        with pytest.raises(LatentiaError, match="no such sheet. There are sheet 0, sheet 1, sheet 2"):
+            read_table(path, sheet=sheet)
+    book = pytest.importorskip("openpyxl").load_workbook(path)
+    book.worksheets[0].sheet_state = book.worksheets[2].sheet_state = "hidden"
+    book.save(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_table(path).columns == ["b"]
+    assert read_table(path, sheet="1").columns == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,20 @@ def test_effects_on_classes(classes) -> None:
     levels = np.array([1.0, 0.0, -1.0])[true]
     assert np.abs(result.estimate[0, own] - levels).max() < 0.2
     assert np.ptp(result.plug_in[0]) < np.ptp(result.estimate[0])
+    np.testing.assert_allclose(result.plug_in[1], result.plug_in[0] - y[10:].mean())
+
+
+def test_a_column_of_clusters_is_no_control(classes) -> None:
+    X, x, labels, *_ = classes
+    model, site = SphericalGaussianMixture(3, n_splits=0).fit(X), np.arange(len(X)) // 10
+    y = labels + 0.1 * x
+    for controls in ({}, {"x": x}):
+        named = model.regress(X, y, {**controls, "site": site}, cluster="site")
+        given = model.regress(X, y, controls or None, cluster=site)
+        for result in (named, given):
+            assert (result.n_clusters, result.n_left_out) == (len(X) // 10, 0)
+        np.testing.assert_array_equal(named.estimate, given.estimate)
+        np.testing.assert_array_equal(named.error, given.error)
 
 
 def test_classes_of_bits_and_those_without_probabilities() -> None:

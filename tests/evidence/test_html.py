@@ -88,6 +88,26 @@ def test_components_have_their_errors_and_grades():
     assert "and 50 more" in many
 
 
+def test_the_table_of_components_has_the_columns_that_were_measured():
+    few = _Page(evidence(n=2)._repr_html_()).texts
+    assert "The 2 topics" in few
+    assert "share of the documents" in few
+    assert few.count("found again") == 2  # a statement, and a column
+    assert "The 1 topics" not in _Page(evidence(n=1)._repr_html_()).texts
+    errors = np.array([0.0004, 0.5])
+    bare = _Page(Evidence(evidence().checks, errors, nouns=("topic", "topics", "documents"))._repr_html_()).texts
+    assert "share of the documents" not in bare
+    assert bare.count("found again") == 1
+    assert {"< 0.001", "0.5"} <= set(bare)
+
+
+def test_the_advice_of_each_further_check_that_fails_is_bold():
+    second = replace(CAUTION, name="square", measured=2.0, remedy="Scale <the> rows.")
+    page = evidence(0.2, CAUTION, second)._repr_html_()
+    assert "<b>Scale &lt;the&gt; rows.</b>" in page
+    assert "<b></b>" not in evidence(0.2, CAUTION, replace(second, remedy=""))._repr_html_()
+
+
 def test_hostile_texts_stay_texts():
     check = Check(HOSTILE, HOSTILE, HOSTILE, at_most(1.0), HOSTILE, HOSTILE, "caution", HOSTILE)
     note = Check(HOSTILE, HOSTILE, HOSTILE, None, HOSTILE, HOSTILE, "note")

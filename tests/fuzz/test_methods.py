@@ -272,12 +272,7 @@ def one_container(seed):
         assert form in (*SPARSE, "blocks", *GRAPHS[world.name]), f"{world.name}.{name}, {form}: refused: {other}"
         return
     assert type(plain) is type(other), f"{world.name}.{name}, {form}: {plain!r:.200} {other!r:.200}"
-    agree(
-        plain,
-        other,
-        1e-3 if form in SPARSE or "blocks" in form else 1e-6 if "single" in form else 1e-9,
-        f"{world.name}.{name}, {form}",
-    )
+    agree(plain, other, 1e-6 if "single" in form else 1e-9, f"{world.name}.{name}, {form}")
 
 
 def result(number, name, data, world):

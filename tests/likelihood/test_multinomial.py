@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from scipy import sparse
 
 from latentia.likelihood import (
@@ -87,7 +88,8 @@ def naive_pass(x, r, pseudo, frequencies, batch):
     return r, log_likelihood, slope
 
 
-def test_leaving_documents_out_matches_naive_passes(problem_of):
+@pytest.mark.parametrize("block_rows", [37, 1000])
+def test_leaving_documents_out_matches_naive_passes(problem_of, block_rows):
     (table,), (components, weights) = problem_of("multinomial").tables, problem_of("multinomial").update.values
     x = table.toarray()[:150].astype(float)
     x[3, 2], x[7, 5], x[9] = 11, 0.5, 0  # many occurrences, a fraction, an empty document
@@ -95,7 +97,7 @@ def test_leaving_documents_out_matches_naive_passes(problem_of):
     r = multinomial_responsibilities(x, components, weights)
     r[9] = 0
     for number in range(3):
-        sums = accumulate(Blocks.from_array(sparse.csr_array(x)), update)
+        sums = accumulate(Blocks.from_array(sparse.csr_array(x), block_rows=block_rows), update)
         if number:
             r, log_likelihood, slope = naive_pass(x, r, float(update.pseudo[0]), frequencies, held.batch)
             np.testing.assert_allclose(sums.log_likelihood, log_likelihood, rtol=1e-5)

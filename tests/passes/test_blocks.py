@@ -189,6 +189,9 @@ def test_every_kind_of_blocks_is_mapped(blocks):
     np.testing.assert_array_equal(shifted.table(), dense(blocks.table()) + 1)
     np.testing.assert_array_equal(all_rows(shifted), all_rows(blocks))
     assert (shifted.lengths is None) == (blocks.lengths is None)
+    part = blocks.group([1], Folds(2, 9))
+    mapped = part.map(lambda block: block, [(part.n_rows, width) for _, width in part.shapes])
+    assert mapped.shapes == part.shapes  # Rows of a part have their numbers in the source.
 
 
 def test_two_selections_keep_the_rows_of_both():

@@ -300,6 +300,30 @@ def test_links_in_a_folder_are_not_followed(tmp_path, rows):
     assert (tmp_path / "victim").read_bytes() == room._FIRST_LINE
 
 
+def test_the_lock_is_the_last_file_that_is_removed(tmp_path, rows, monkeypatch):
+    removed, own = [], room.Path.unlink
+
+    def unlink(self, **options):
+        removed.append(self.name)
+        own(self, **options)
+
+    with checkpointing(tmp_path / "kept"):
+        SphericalGaussianMixture(3).fit(rows)
+        monkeypatch.setattr(room.Path, "unlink", unlink)
+    assert len(removed) > 1
+    assert removed[-1] == "latentia-checkpoint.lock"
+
+
+def test_file_systems_without_locks(tmp_path, rows, monkeypatch):
+    def lock(descriptor, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(room.fcntl, "flock", lock)
+    with checkpointing(tmp_path / "kept"):
+        SphericalGaussianMixture(3).fit(rows)
+    assert not (tmp_path / "kept").exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write everywhere")
 def test_a_folder_without_permission_is_refused(tmp_path, rows):
     tmp_path.chmod(0o500)

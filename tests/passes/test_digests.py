@@ -3,10 +3,12 @@
 import dataclasses
 import functools
 import importlib
+import math
 import os
 import subprocess
 import sys
 import threading
+import types
 import typing
 
 import numpy as np
@@ -56,6 +58,11 @@ class Scaled:
     return space["Scaled"]()
 
 
+def with_member(kind, scale):
+    """A class of which one member, of this kind, computes with a constant."""
+    return type("Scaled", (), {"__module__": "__main__", "member": kind(lambda *arguments: scale)})
+
+
 def one(block):
     return [block[0] * factor]
 
@@ -80,6 +87,11 @@ PAIRS = {
     "statistics": (with_class(2.0), with_class(5.0)),
     "methods": (with_class(2.0).add, with_class(5.0).add),
     "containers of functions": ({"f": [lambda b: b * 2.0]}, {"f": [lambda b: b * 5.0]}),
+    "mappings": (types.MappingProxyType({"f": 2.0}), types.MappingProxyType({"f": 5.0})),
+    "sets": ({1, 2}, {2, 3}),
+    "sets and frozen ones": ({1, 2}, frozenset({1, 2})),
+    "modules": (math, sys),
+    "functions of libraries": (math.sin, math.cos),
     "sparse tables": (sparse.csr_array(ROWS), sparse.csr_array(ROWS + 1)),
 }
 
@@ -88,6 +100,14 @@ PAIRS = {
 def test_what_is_not_the_same_has_another_digest(what):
     first, second = PAIRS[what]
     assert digest(first) == digest(first) != digest(second)
+
+
+@pytest.mark.parametrize("kind", [staticmethod, classmethod, property, functools.cached_property])
+def test_members_of_classes_count(kind):
+    first, second = with_member(kind, 2.0), with_member(kind, 5.0)
+    assert digest(first) == digest(with_member(kind, 2.0)) != digest(second)
+    others = [with_member(other, 2.0) for other in (staticmethod, classmethod, property) if other is not kind]
+    assert digest(first) not in {digest(other) for other in others if kind is not functools.cached_property}
 
 
 @pytest.mark.parametrize("what", [name for name, (first, _) in PAIRS.items() if callable(first)])
@@ -169,7 +189,8 @@ def test_functions_that_call_themselves_and_each_other_end():
 
 @pytest.mark.parametrize("held", [threading.Lock(), (i for i in range(2)), open(os.devnull)], ids=type)  # noqa: SIM115
 def test_what_cannot_be_told_is_refused(held):
-    for value in (closing(held), {"given": held}, functools.partial(closing, held)):
+    holder = types.SimpleNamespace(held=held, rest=1.0)
+    for value in (closing(held), {"given": held}, {"given": [holder]}, functools.partial(closing, held)):
         with pytest.raises(LatentiaError, match="a checkpoint cannot compare.*Take it out"):
             digest(value)
 

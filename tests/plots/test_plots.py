@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 from latentia import plots
 from latentia.exceptions import LatentiaError, MissingExtraError
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.plots._axes import GRADES
+from latentia.plots._axes import GRADES, INK
+from latentia.report import figures
 from latentia.sequences import SpectralHMM
 from latentia.topics import AnchorTopics
 
@@ -123,6 +124,25 @@ def test_every_figure_of_a_page_can_be_drawn(case, tmp_path):
         if figure["kind"] == "links":
             assert sum(len(line.get_xdata()) == 2 for line in axes[0].lines) >= len(figure["edges"])
         plt.close("all")
+
+
+def test_ticks_are_what_the_figure_says():
+    """Whole numbers, shares in percent, from zero on, every second of many names, colours by number and by name."""
+    names = [f"name {i}" for i in range(30)]
+    drawn = {"hover": [["", ""]], "title": "", "y_title": ""}
+    ax = plots.plot_figure(figures.bars([1, 2], [("", np.array([1, 2]), 0)], counts=True, **drawn))
+    assert all(float(tick).is_integer() for tick in ax.get_yticks())
+    ax = plots.plot_figure(figures.bars([1, 2], [("", np.array([1, 2]), 0)], **drawn))
+    assert not all(float(tick).is_integer() for tick in ax.get_yticks())
+    assert ax.get_ylim()[0] == 0
+    ax = plots.plot_figure(figures.horizontal_bars(["a", "b"], [0.25, 0.5], title="", colours=["bad", "unknown name"]))
+    ax.set_xticks([0.25, 0.5])
+    assert texts(ax.get_xticklabels()) == ["25%", "50%"]
+    assert [to_hex(bar.get_facecolor()) for bar in ax.patches] == ["#a33b00", INK]
+    band = np.arange(30.0)
+    ax = plots.plot_figure(figures.bands([("", band, band, band - 1, band + 1)], labels=names))
+    assert texts(ax.get_xticklabels()) == names[::2]
+    assert ax.get_ylim()[0] < 0
 
 
 def test_what_is_no_figure():

@@ -4,6 +4,7 @@ from scipy.optimize import linear_sum_assignment
 
 from latentia import LatentiaError
 from latentia.tensor import decompose
+from latentia.tensor.cp import _random_starts
 from latentia.tensor.operators import SymmetricFour, SymmetricThree, tensor_norm
 from latentia.tensor.polar import ascent
 
@@ -174,8 +175,32 @@ def test_operator_norm():
         (np.ones((3, 3, 3)), {"method": "jennrich"}, "^method=.jennrich.: use one of .*latentia.papers.tensors"),
         (np.ones((2, 2, 2, 2)), {"method": "als"}, "takes three modes"),
         (np.array([[["a"]]]), {}, "real numbers"),
+        (np.ones((3, 3, 3)), {"n_components": 10**9}, "at most 3"),
+        (np.ones((3, 4, 5)), {"n_components": 10**9, "method": "als"}, "at most 12: T has shape \\(3, 4, 5\\)"),
+        (np.ones((3, 3, 3)), {"n_components": 10**30, "method": "als"}, "at most 9"),
+        (np.ones((3, 3, 3)), {"n_init": None}, "^n_init=None"),
+        (np.ones((3, 3, 3)), {"max_iter": True}, "^max_iter=True"),
+        (np.ones((3, 3, 3)), {"tol": np.nan}, "^tol=nan"),
+        (np.ones((3, 3, 3)), {"random_state": "x"}, "^random_state='x'"),
+        *[
+            (
+                np.ones(shape),
+                {"n_components": 2, "method": method, "starts": starts},
+                "^starts: Expected finite numbers",
+            )
+            for shape, method in (((3, 3, 3), "als"), ((3, 4, 5), "als"), ((3, 3, 3), "polar"))
+            for starts in ("x", [[1, 2]], np.full((2, 3), np.nan), np.ones((1, 3)), [np.ones((2, 3))] * 2)
+        ],
+        (np.ones((3, 3, 3)), {"method": "als", "starts": 5}, "^starts: Expected a list"),
     ],
 )
 def test_bad_input(tensor, options, message):
     with pytest.raises(LatentiaError, match=message):
         decompose(tensor, **options)
+
+
+def test_starts_are_drawn_one_by_one():
+    """So many starts as fit into no memory are no error: an interrupt ends them."""
+    tensor, *_ = planted(3)
+    starts = _random_starts(tensor, 3, 10**15, np.random.default_rng(0))
+    assert [factor.shape for factor in next(starts)] == [(3, 3)] * 3

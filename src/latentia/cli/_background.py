@@ -13,7 +13,7 @@ from ..exceptions import LatentiaError
 from ..report.background import FILES, summarize_background
 from ..summaries import Summary
 from ..system.terminal import say
-from ._run import Run
+from ._records import ContrastOptions
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import (
     MISSING,
@@ -30,31 +30,22 @@ from ._tables import (
 _NOUN = "directions"
 
 
-def contrast_background(
-    run: Run,
-    source: Path,
-    background: Path,
-    k: str | None,
-    columns: str | None,
-    ignore: str | None,
-    scale: bool | None,
-    missing: str | None,
-) -> dict[str, Any]:
+def contrast_background(run: ContrastOptions, background: Path) -> dict[str, Any]:
     """Find directions along which cases vary more than controls, and write tables, a model and a report."""
-    sizes = parse_sizes(k or "2", _NOUN)
+    sizes = parse_sizes(run.k or "2", _NOUN)
     run.results(background, *FILES)
-    results, options = run.results(source, *FILES), run.reading(missing, MISSING)
-    cases = read_numbers(source, columns, ignore, 2, "a contrast needs two or more", options)
+    results, options = run.results(run.source, *FILES), run.reading(run.missing, MISSING)
+    cases = read_numbers(run.source, run.columns, run.ignore, 2, "a contrast needs two or more", options)
     controls = _read_controls(background, cases, options)
     files = cases.source, controls.source
-    sizes[0] = min(sizes[0] or 2, len(cases.columns)) if k is None else sizes[0]
+    sizes[0] = min(sizes[0] or 2, len(cases.columns)) if run.k is None else sizes[0]
     sizes = sizes.limit_to(len(cases.columns), f"{files[0]}: {len(cases.columns)} columns")
     reading: dict[str, Any] = {"columns": list(cases.columns)}
-    if scale is not False:
+    if run.scale is not False:
         reading |= scaling(cases.values)
         say("Columns are scaled by the cases: directions and errors are in standard deviations.")
     tables = [scale_rows(table.values, reading) for table in (cases, controls)]
-    parameters = {name: value for name, value in run.parameters.items() if name in ("n_jobs", "verbose", "n_splits")}
+    parameters = run.parameters_of(BackgroundPCA)
 
     def fit(size: int | None, **overrides: Any) -> BackgroundPCA:
         return BackgroundPCA(size or 2, **parameters | overrides).fit(*tables)

@@ -15,8 +15,9 @@ from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_
 from ..report.parts import count
 from ..system.terminal import say
 from ._json import plain
+from ._records import NmfOptions
 from ._results import Results
-from ._shared import ReadOptions, name_source, write_csv
+from ._shared import name_source, write_csv
 from ._tables import ColumnChoice, check_columns, read_table, split_names
 
 FILES = ("A.csv", "W.csv", "certificate.json")
@@ -24,21 +25,14 @@ _MAX_CELLS = 10_000
 _AUTO = "auto"
 
 
-def factor_exactly(
-    results: Results,
-    k: str,
-    budget: float,
-    read_options: ReadOptions,
-    *,
-    columns: str | None = None,
-    ignore: str | None = None,
-    names: str | None = None,
-) -> dict[str, Any]:
+def factor_exactly(run: NmfOptions, results: Results, budget: float) -> dict[str, Any]:
     """Read a table, search an exact factorization with ``k`` components, or with the fewest, and write the result."""
-    source = results.source
+    source, k, names = run.source, run.k, run.names
     if k != _AUTO and not (k.isdecimal() and int(k) > 0):
         raise LatentiaError(f"-k {k!r}: with --exact give one number of components, or auto for the fewest.")
-    table = read_table(source, lambda kinds: _choose_columns(source, kinds, columns, ignore, names), read_options)
+    table = read_table(
+        source, lambda kinds: _choose_columns(source, kinds, run.columns, run.ignore, names), run.reading()
+    )
     cells = [name for name in table.texts if name != names]
     rows = [str(name) for name in table.texts[names]] if names else [str(number) for number in table.rows]
     if len(rows) * len(cells) > _MAX_CELLS:

@@ -13,7 +13,7 @@ from ..datasets.tables import ColumnChoice, Table, check_columns, list_names, nu
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture
 from ..summaries import Summary
-from ._run import Run
+from ._records import MixtureOptions
 from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import announce, describe_source, labels_of, missing_setting, read_table, split_names
 
@@ -22,16 +22,14 @@ _MIN_COLUMNS = 3  # one for each of three views
 _MAX_CATEGORIES = 50  # Columns with more categories are used only if --columns names them.
 
 
-def mixture_of_kinds(
-    run: Run, source: Path, k: str, columns: str | None, ignore: str | None, missing: str | None, refine: Any
-) -> dict[str, Any]:
+def mixture_of_kinds(run: MixtureOptions) -> dict[str, Any]:
     """Fit a mixture of numbers and categories, and write tables, a model and a report."""
-    results, read_options = run.results(source, *FILES), run.reading(missing, ("drop", "keep"))
-    table, codes = _read_kinds(source, split_names(columns), split_names(ignore) or [], read_options)
+    results, read_options = run.results(run.source, *FILES), run.reading(run.missing, ("drop", "keep"))
+    table, codes = _read_kinds(run.source, split_names(run.columns), split_names(run.ignore) or [], read_options)
     texts = [name for name in table.texts if name not in codes]
-    reading = {"columns": [*table.columns, *codes], "categories": texts, "codes": codes} | missing_setting(missing)
-    frame, sizes = frame_of(table), parse_sizes(k, "components")
-    options: dict[str, Any] = {"distribution": "mixed", "refine": refine, **run.parameters}
+    reading = {"columns": [*table.columns, *codes], "categories": texts, "codes": codes} | missing_setting(run.missing)
+    frame, sizes = frame_of(table), parse_sizes(run.k, "components")
+    options = run.parameters_of(MultiViewMixture) | {"distribution": "mixed"}
     quiet = options | {"verbose": False}
 
     def summarize(model: MultiViewMixture, _: Any) -> Summary:

@@ -179,14 +179,15 @@ class Results:
             raise LatentiaError(f"--out {self.out}: cannot be written ({error.strerror or error}).") from error
 
 
-def step_of(action: str, source: Path) -> str:
+def step_of(action: str, *sources: Path) -> str:
     """Return a digest that identifies a change of a model: the action and the content of the files of rows."""
-    files = sorted(path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
-    if not all(path.is_file() for path in files):  # A pipe can be read only once.
-        return ""
     content = hashlib.sha256(action.encode())
-    for path in files:
-        content.update(f"{os.path.relpath(path, source)!a}:{_hash_file(path)}\n".encode())
+    for source in sources:
+        files = sorted(path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
+        if not all(path.is_file() for path in files):  # A pipe can be read only once.
+            return ""
+        for path in files:
+            content.update(f"{os.path.relpath(path, source)!a}:{_hash_file(path)}\n".encode())
     return content.hexdigest()
 
 

@@ -30,16 +30,14 @@ from ..evidence.sizes import Size, all_sizes, is_worse_than_promised, recommend
 from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, Folds
-from ..passes.formats import check_encoding
 from ..reading import ColumnOptions, Reading, reading_settings, readings
 from ..report.parts import first_sentence
 from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
 from ..system.progress import progress_bar, report_stage
-from ..system.scratch import atomic_file, can_write
+from ..system.scratch import atomic_file
 from ..system.terminal import Terminal, say
 from ._json import plain
-from ._options import check_choice
 from ._results import MODEL_FILE, RESULT_FILE, Results
 
 _MAX_SIZES = 100
@@ -484,40 +482,6 @@ class ReadOptions:
     def code_two_values(self, amounts: bool = False) -> ReadOptions:
         """Return a copy that codes columns of two numbers as 0 and 1, as it does two texts; see `ColumnOptions`."""
         return replace(self, column_options=replace(self.column_options, code_two_numbers=True, amounts=amounts))
-
-    @classmethod
-    def from_options(
-        cls,
-        quiet: bool,
-        cache: Path | None,
-        no_cache: bool,
-        missing: str | None = None,
-        ways: tuple[str, ...] = (),
-        *,
-        encoding: str | None = None,
-        column_options: ColumnOptions | None = None,
-        sheet: str | None = None,
-    ) -> ReadOptions:
-        """Check the options of a command and collect them."""
-        if encoding is not None:
-            check_encoding(encoding)
-        if missing is not None:
-            check_choice("--missing", missing, ways)
-        if cache is not None:
-            if no_cache:
-                raise LatentiaError("--cache and --no-cache exclude each other: give one of them.")
-            existing_folder = next(path for path in (cache, *cache.absolute().parents) if path.exists())
-            if not can_write(existing_folder):
-                raise LatentiaError(f"--cache {cache}: the folder cannot be written. Choose another, or --no-cache.")
-        return cls(
-            not quiet,
-            False if no_cache else cache,
-            missing or "error",
-            ways,
-            encoding,
-            column_options or ColumnOptions(),
-            sheet,
-        )
 
 
 # --- printing ---------------------------------------------------------------------------------------------------

@@ -4,48 +4,44 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_type_hints
 
 from .._validation import column_names
 from ..exceptions import MissingExtraError
 from ..reading import ColumnOptions, is_excel, reading_as
-from ._options import as_command, render_error
-from ._run import parse_column_options
+from ._options import render_error
+from ._records import AppOptions
+from ._run import FileOptions
 from ._shared import ReadOptions
 from ._texts import read_known
 
 _N_DOCUMENTS = 1000
 
 
-def app(workspace: Path = Path("~/latentia"), browser: bool = True, port: int = 0) -> dict[str, Any]:
-    """Open the app in the browser: from a file to an answer without options, on this machine alone.
-
-    Parameters
-    ----------
-    workspace : FOLDER
-        Folder for files and results; by default the folder latentia of your home folder.
-    browser : --browser/--no-browser
-        Open a browser; without it only the address is printed.
-    port : >= 0, <= 65535
-        Port of the address; 0 takes a free one.
-    """
+def app(options: AppOptions) -> dict[str, Any]:
+    """Open the app in the browser: from a file to an answer without options, on this machine alone."""
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtraError(package, "app", "latentia app")
     from ..app import Faces, serve
     from .commands import COMMANDS
 
-    folder = workspace.expanduser()
-    serve(folder, Faces(tuple(COMMANDS), _describe, render_error, _column_options, _documents), port, browser)
+    folder = options.workspace.expanduser()
+    serve(
+        folder,
+        Faces(tuple(COMMANDS), _describe, render_error, _column_options, _documents),
+        options.port,
+        options.browser,
+    )
     return {"workspace": str(folder)}
 
 
 def _describe(name: str) -> Any:
     """Return a command with its options."""
     from ..app import Command, Option
-    from .commands import command_of
+    from .commands import command_of, record_of
 
-    kinds = {key: get_args(kind)[0] for key, kind in as_command(name).__annotations__.items()}
+    kinds = get_type_hints(record_of(name))
     options = []
     declarations: list[Any] = command_of(name).params
     for declared in declarations:
@@ -69,10 +65,9 @@ def _column_options(fields: Any) -> Any:
     def last(name: str) -> str | None:
         return next((value for value in reversed(fields.get(name, ())) if value), None)
 
+    given: dict[str, Any] = {name: list(fields[name]) for name in ("role", "positive") if fields.get(name)}
     codes = ",".join(fields.get("missing_codes", ()))
-    return parse_column_options(
-        list(fields.get("role", ())), codes, last("empty") or "missing", list(fields.get("positive", ())), last("id")
-    )
+    return FileOptions(missing_codes=codes, empty=last("empty") or "missing", id=last("id"), **given).column_options
 
 
 def _documents(model: Any, path: Path) -> Any:

@@ -6,25 +6,34 @@ Modules of a command are imported when it runs, so that ``--version``, ``--help`
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import json
+import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import MISSING, fields
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from .._control_characters import escape_controls
-from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
+from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning, parameters_written
 from ..families import FAMILIES
+from ..system.progress import progress_as_json
 from ..system.terminal import Terminal, say
+from . import _records
 from ._json import JSON, plain
-from ._options import as_command, render_error
+from ._options import one_of, option_of, render_error
 from ._panels import group_options
+from ._run import Run, linked_parameters
 
 COMMANDS = (
     {"look": "Show what a file holds: the role of every column, missing cells, suspicious codes, and commands to copy."}
@@ -40,7 +49,7 @@ COMMANDS = (
         "app": "Open the app in the browser: from a file to an answer without options, on this machine alone.",
     }
 )
-"""Each command with its line in the list of commands, the first line of its function's docstring."""
+"""Each command with its line in the list of commands, which opens its help."""
 LEARN_NOTHING = "look", "apply", "update", "merge", "compare", "demo", "app"
 _ADVICE = {
     "cache": "--cache DIR writes it elsewhere; --no-cache writes none.",
@@ -52,15 +61,96 @@ _ADVICE = {
 """Advice of notices in terms of options, by the Python parameter of the notice."""
 
 
-def command_of(name: str, ready: Callable[[], None] | None = None) -> TyperCommand:
-    """Make a command with its options."""
-    alone, function = typer.Typer(add_completion=False), as_command(name, ready)
-    alone.command(name)(function)
+DEFAULTS = Path(__file__).with_name("defaults.json")
+"""Defaults of the parameters that options set, by command; ``tests/write_defaults.py`` takes them from the estimators."""
+_ENTRY = re.compile(r"^(\w+)\n((?: +.+\n?)+)", re.MULTILINE)
+
+
+def command_of(name: str, ready: Callable[[], None] | None = None, record: type[Any] | None = None) -> TyperCommand:
+    """Make a command from the record of its options; the function that takes the record is imported when the command runs."""
+    record = record or record_of(name)
+    summary, *further = (inspect.getdoc(record) or "").partition("\nParameters\n")[0].strip().split("\n\n")
+    options = _options_of(name, record)
+    function = _function_of(name.replace("-", "_"), record, ready)
+    function.__annotations__ = {option.name: option.annotation for option in options}
+    function.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    alone = typer.Typer(add_completion=False)
+    alone.command(name, help="\n\n".join([COMMANDS.get(name, summary), *further]))(function)
     command: Any = typer.main.get_command(alone)
     for option in command.params:  # Click 8.5 or later takes the help of arguments from Typer before 0.26.
         if option.param_type_name == "argument":
             option.help = function.__annotations__[option.name].__metadata__[0].help
     return group_options(command)
+
+
+def record_of(name: str) -> type[Any]:
+    """Return the record of a command's options."""
+    return getattr(_records, f"{name.title().replace('-', '')}Options")  # type: ignore[no-any-return]
+
+
+def _function_of(module: str, record: type[Any], ready: Callable[[], None] | None) -> Callable[..., Any]:
+    """Return the function of a command, with options as keywords; ``ready`` is called when its modules are loaded."""
+
+    def run(as_json: bool = False, progress: str = "bar", **values: Any) -> Any:
+        function = getattr(import_module(f".{module}", __package__), module)
+        if ready is not None:
+            ready()
+        printed_progress = progress_as_json() if progress == "json" else contextlib.nullcontext()
+        with _standard_input(values), parameters_written(option_of), printed_progress:
+            options = record(**values)
+            with options.apply_settings() if isinstance(options, Run) else contextlib.nullcontext():
+                return function(options)
+
+    return run
+
+
+@contextlib.contextmanager
+def _standard_input(values: dict[str, Any]) -> Iterator[None]:
+    """Replace ``-`` by a copy of standard input, which every command can read as a file."""
+    piped = [name for name, value in values.items() if isinstance(value, Path) and str(value) == "-"]
+    if len(piped) > 1:
+        raise LatentiaError("-: standard input can be read only once; give a file for the second source.")
+    with contextlib.ExitStack() as around:
+        if piped:
+            formats = import_module("..passes.formats", __package__)
+            values[piped[0]] = around.enter_context(formats.reusable("-"))
+        yield
+
+
+def _options_of(name: str, record: type[Any]) -> list[inspect.Parameter]:
+    """Return the fields of a record, those of its bases last, as parameters in typer's form."""
+    defaults = {"out": Path(name)} | json.loads(DEFAULTS.read_text("utf-8")).get(name, {})
+    defaults = {
+        field: defaults[parameter] for field, parameter in linked_parameters(record).items() if parameter in defaults
+    }
+    defaults |= {field.name: field.default for field in fields(record) if field.default is not MISSING}
+    docstrings = [f"{inspect.getdoc(cls)}\n" for cls in (Run, *record.__mro__[::-1])]
+    texts = {entry[1]: " ".join(entry[2].split()) for docstring in docstrings for entry in _ENTRY.finditer(docstring)}
+    kinds = get_type_hints(record, include_extras=True)
+    own, last = record.__annotations__, ("force", "quiet")
+    own_first = sorted(fields(record), key=lambda field: (field.name not in own, field.name in last))
+    options = [
+        (field.name, kinds[field.name], defaults.get(field.name, inspect.Parameter.empty)) for field in own_first
+    ]
+    common = (
+        ("as_json", Annotated[bool, typer.Option(JSON)], False),
+        ("progress", Annotated[str, one_of("bar", "json")], "bar"),
+    )
+    return [_make_option(*option, texts.get(option[0], "")) for option in (*options, *common)]
+
+
+def _make_option(name: str, kind: Any, default: Any, text: str) -> inspect.Parameter:
+    """Convert a field to typer's form: an argument if it has neither a default nor an option."""
+    given = getattr(kind, "__metadata__", ())
+    if given and not isinstance(given[0], str):
+        info = copy(given[0])
+    elif default is inspect.Parameter.empty:
+        info = typer.Argument()
+    else:
+        info = typer.Option(*([f"--{name.replace('_', '-')}"] if kind is bool else []))
+    info.help = text
+    kind = Annotated[kind.__origin__ if given else kind, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 class _Commands(TyperGroup):

@@ -16,7 +16,7 @@ from ..moments import Graph
 from ..report.communities import memberships_of, summarize_communities
 from ..report.parts import count
 from ..system.terminal import say
-from ._run import Run
+from ._records import CommunitiesOptions
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import split_names
 
@@ -25,55 +25,23 @@ _THRESHOLD, _LINKS = 0.1, "held-out links"  # the default of --threshold, for mo
 _DEGREE_CORRECTIONS = {"auto": "auto", "yes": True, "no": False}
 
 
-def communities(
-    run: Run,
-    source: Path,
-    k: str = "10",
-    directed: bool | None = None,
-    columns: str | None = None,
-    alpha0: float | None = None,
-    degree_corrected: str = "auto",
-    threshold: float = 0.1,
-    splits: int = 1,
-    refine: str = "auto",
-) -> dict[str, Any]:
-    """Find overlapping communities of a graph, and write tables, a model and a report.
-
-    Parameters
-    ----------
-    source
-        Edges, two nodes per line and, if wanted, a weight: text, CSV, TSV, Excel, NumPy; a matrix (.mtx, .npz); or GraphML,
-        GML, GEXF, Pajek.
-    k : -k, --communities
-        Number of communities; FROM:TO:STEP compares a range, auto as many as it takes.
-    directed : --directed/--undirected
-        Whether edges have directions; by default as the file says, and lists of edges have none.
-    columns
-        Two columns of nodes of a table with headings, and one of weights, separated by commas.
-    alpha0 : >= 0, <= 1000
-        How mixed nodes are: 0 for one community each, 1 for two or three; estimated by default.
-    degree_corrected : {auto, yes, no}
-        Whether nodes of a community may have more edges than others: auto, yes or no.
-    threshold
-        Share from which a community is listed for a node, above 0.
-    """
-    sizes = parse_sizes(k, "communities", auto=True)
+def communities(run: CommunitiesOptions) -> dict[str, Any]:
+    """Find overlapping communities of a graph, and write tables, a model and a report."""
+    sizes = parse_sizes(run.k, "communities", auto=True)
     if sizes and min(sizes) < 2:
-        raise LatentiaError(f"-k {k}: expected two communities or more.")
-    if len(sizes) != 1 and not splits:
-        raise LatentiaError(f"--splits 0: -k {k} compares measurements on held-out edges; give 1 or more.")
-    if not 0 < threshold <= 1:
-        raise LatentiaError(f"--threshold {threshold:g}: expected a share above 0 and up to 1.")
-    results, names = run.results(source, *_FILES), split_names(columns)
-    graph = read_graph(source, columns=names, directed=directed, **_reading_options(run.reading()))
-    name = "standard input" if str(source) == "-" else source.name
+        raise LatentiaError(f"-k {run.k}: expected two communities or more.")
+    if len(sizes) != 1 and not run.splits:
+        raise LatentiaError(f"--splits 0: -k {run.k} compares measurements on held-out edges; give 1 or more.")
+    if not 0 < run.threshold <= 1:
+        raise LatentiaError(f"--threshold {run.threshold:g}: expected a share above 0 and up to 1.")
+    results, names = run.results(run.source, *_FILES), split_names(run.columns)
+    graph = read_graph(run.source, columns=names, directed=run.directed, **_reading_options(run.reading()))
+    name = "standard input" if str(run.source) == "-" else run.source.name
     say(_describe_graph(name, graph))
     linked = graph.n_nodes - len(graph.isolated)
-    options: dict[str, Any] = {
-        "alpha0": alpha0, "degree_corrected": _DEGREE_CORRECTIONS[degree_corrected], "refine": refine, "n_splits": splits,
-        **run.parameters,
-    }  # fmt: skip
-    if k == "auto":
+    options = run.parameters_of(MixedMembershipBlockModel)
+    options["degree_corrected"] = _DEGREE_CORRECTIONS[run.degree_corrected]
+    if run.k == "auto":
         sizes[:] = MixedMembershipBlockModel("auto", n_jobs=run.jobs).candidates(graph)
     else:
         sizes = sizes.limit_to(linked, f"{name}: {linked} nodes with edges")
@@ -83,11 +51,11 @@ def communities(
 
     return learn(
         results, name, sizes, fit,
-        lambda model, _: summarize_communities(model, graph, threshold=threshold),
-        reading={"columns": names, "threshold": threshold},
+        lambda model, _: summarize_communities(model, graph, threshold=run.threshold),
+        reading={"columns": names, "threshold": run.threshold},
         compare=lambda: Comparison(
             "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _measure_held_out_links,
-            walk=and_beyond if k == "auto" else all_sizes,
+            walk=and_beyond if run.k == "auto" else all_sizes,
         ),
     )  # fmt: skip
 

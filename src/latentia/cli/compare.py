@@ -14,28 +14,23 @@ from ..report.page import write_match
 from ..system.scratch import atomic_file
 from ..system.terminal import Terminal, say
 from ._json import plain
+from ._records import CompareOptions
 from ._results import RESULT_FILE, Results, find_model
 from ._shared import print_listing
 
 
-def compare(
-    earlier: Path,
-    later: Path,
-    out: Path = Path("compared"),
-    force: bool = False,
-    quiet: bool = False,
-) -> dict[str, Any]:
-    """Match the components of two models: which are the same within their errors, changed, new, gone, split or merged.
-
-    Parameters
-    ----------
-    earlier : A
-        A folder of results, or its model.npz.
-    later : B
-        Results of the same command on other rows.
-    """
-    paths = [find_model(path) for path in (earlier, later)]
-    results = Results(out, paths[0], ("matches.csv", "report.html", RESULT_FILE), force, not quiet, model=paths[1])
+def compare(options: CompareOptions) -> dict[str, Any]:
+    """Match the components of two models: which are the same within their errors, changed, new, gone, split or merged."""
+    paths = [find_model(path) for path in (options.earlier, options.later)]
+    out, earlier, later = options.out, options.earlier, options.later
+    results = Results(
+        out,
+        paths[0],
+        ("matches.csv", "report.html", RESULT_FILE),
+        options.force,
+        progress=not options.quiet,
+        model=paths[1],
+    )
     results.check()
     a, b = map(persistence.load, paths)
     match = match_models(a, b)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from ..summaries import Summary
 from ..system.scratch import real_path
 from ..system.terminal import say
 from ._background import contrast_background
-from ._run import Run
+from ._records import ContrastOptions
 from ._shared import Comparison, ReadOptions, explain_cell_errors, learn, parse_sizes
 from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, read_like, scale_rows, split_names
 
@@ -33,117 +32,56 @@ _FILES = (*sorted(set(FILES.values())), SCORES, "map.csv", "peers.csv", "scaling
 _PAIRWISE_WIDTH = MAX_TENSOR_COLUMNS  # with more columns in both tables, all pairs of rows are compared
 _MAX_WIDTHS = {"logistic": _PAIRWISE_WIDTH, "mixture": 160}  # models that need full fourth or third cumulants
 _MANY_ROWS = 5000  # comparing all pairs of more rows takes long
+_OF_TWO_VIEWS = (
+    "fit", "target", "shared", "linear_map", "edges", "penalty", "alpha", "method", "order", "columns_v",
+    "keep_moments",
+)  # fmt: skip
 
 
-def contrast(
-    run: Run,
-    source: Path,
-    other: Path | None = None,
-    background: Path | None = None,
-    fit: str = "pca",
-    target: str | None = None,
-    k: str | None = None,
-    shared: int | None = None,
-    linear_map: str | None = None,
-    edges: Path | None = None,
-    penalty: str | None = None,
-    alpha: float | None = None,
-    method: str = "auto",
-    order: str = "auto",
-    columns: str | None = None,
-    columns_v: str | None = None,
-    ignore: str | None = None,
-    scale: bool | None = None,
-    missing: str | None = None,
-) -> dict[str, Any]:
-    """Find the part of one table that another table of the same rows or columns lacks; write tables, a model and a report.
-
-    Parameters
-    ----------
-    source : U
-        The table to learn from: CSV, TSV, Excel, Parquet.
-    other : V
-        The table to set apart: the same rows in the same order, other columns. Leave it out with --background.
-    background
-        In place of V, a table of controls: other rows, with the same columns by name. Finds the directions along which the rows
-        of U vary more. Takes -k, --columns, --ignore and --scale.
-    fit : {pca, regression, logistic, mixture, ising, components}
-        What to learn about the part of U that V lacks: pca, regression, logistic, mixture, ising, components.
-    target
-        What to predict, with regression or logistic: a column of U, or a file of one column.
-    k : -k, --components
-        Number of directions (pca) or components (mixture), by default 2; FROM:TO:STEP compares a range.
-    shared : >= 1
-        Dimensions of the shared part, if known; by default as many as U has columns.
-    linear_map
-        How V sees the part that it shares with U, if known: 'identity' for devices that are alike, or a file like map.csv, with
-        a row for each column of V and a column for each column of U; by default it is learned.
-    edges
-        With ising: a file with two columns of U on each line, which may be coupled; by default all pairs.
-    penalty : {l1, l2}
-        With regression: the penalty of the coefficients, l1 or l2.
-    alpha : >= 0.0
-        Weight of the penalty, by default 0.1.
-    method : {auto, bls, gtls, eq2}
-        How the shared part is found: auto, bls, gtls or eq2.
-    order : {auto, 3, 4}
-        Order of the cumulants: 3, 4 or auto.
-    columns
-        Columns of U to use, separated by commas; by default all of numbers.
-    columns_v
-        Columns of V to use; by default all of numbers.
-    ignore
-        Columns of either table not to use, such as an id, separated by commas.
-    scale : --scale/--no-scale
-        Bring columns of U to standard deviation 1 first, with pca and mixture (default: yes).
-    """
-    if background is not None:
-        _check_background_options(
-            other, fit=fit, target=target, shared=shared, linear_map=linear_map, edges=edges, penalty=penalty, alpha=alpha,
-            method=method, order=order, columns_v=columns_v,
-        )  # fmt: skip
-        return contrast_background(run, source, background, k, columns, ignore, scale, missing)
-    if other is None:
+def contrast(run: ContrastOptions) -> dict[str, Any]:
+    """Find the part of one table that another table of the same rows or columns lacks; write tables, a model and a report."""
+    if run.background is not None:
+        _check_background_options(run)
+        return contrast_background(run, run.background)
+    if run.other is None:
         raise LatentiaError(
             "Expected a second table: V, with the same rows, or --background FILE, with other rows and the same columns."
         )
-    _check_options(fit, target, k, method, order, scale, edges, penalty, alpha)
-    noun = f"{NOUNS[fit]}s"
-    sizes = parse_sizes((k or "2") if fit in _KINDS_WITH_SIZE else None, noun)
-    target_file = Path(target) if target is not None and Path(target).is_file() else None
-    for path in (other, target_file):
+    _check_options(run)
+    if run.keep_moments and run.fit in _KINDS_WITH_TARGET:
+        raise LatentiaError(f"--keep-moments: add rows to a {run.fit} in Python, with partial_fit, or leave it out.")
+    noun = f"{NOUNS[run.fit]}s"
+    sizes = parse_sizes((run.k or "2") if run.fit in _KINDS_WITH_SIZE else None, noun)
+    target_file = Path(run.target) if run.target is not None and Path(run.target).is_file() else None
+    for path in (run.other, target_file):
         if path is not None:
             run.results(path, *_FILES)
-    results, options_of_reading = run.results(source, *_FILES), run.reading(missing, MISSING)
-    column_choices = {
-        "columns": split_names(columns),
-        "columns_v": split_names(columns_v),
-        "ignore": split_names(ignore) or [],
-    }
-    data = _read(source, other, target, fit, options_of_reading, edges=edges, **column_choices)
+    results, options_of_reading = run.results(run.source, *_FILES), run.reading(run.missing, MISSING)
+    data = _read(run, run.other, options_of_reading)
     files = data.tables[0].source, data.tables[1].source
     both_files = " and ".join(files)
-    _check_width(fit, len(data.columns) + len(data.columns_v), len(data.U), both_files)
-    given_map = None if linear_map is None else _read_linear_map(linear_map, data, options_of_reading)
-    shared = _shared_dimensions(shared, data) if given_map is None else None
+    _check_width(run.fit, len(data.columns) + len(data.columns_v), len(data.U), both_files)
+    given_map = None if run.linear_map is None else _read_linear_map(run.linear_map, data, options_of_reading)
+    shared = _shared_dimensions(run.shared, data) if given_map is None else None
     d = len(data.columns)
-    if fit in _KINDS_WITH_SIZE:
-        sizes[0] = min(sizes[0], d) if k is None else sizes[0]
+    if run.fit in _KINDS_WITH_SIZE:
+        sizes[0] = min(sizes[0], d) if run.k is None else sizes[0]
         sizes = sizes.limit_to(d, f"{both_files}: {d} columns of U")
     reading: dict[str, Any] = {"columns": data.columns, "columns_v": data.columns_v}
-    if fit in _KINDS_WITH_SIZE and scale is not False:
+    if run.fit in _KINDS_WITH_SIZE and run.scale is not False:
         reading |= {"subtracted": data.U.mean(axis=0), "divided_by": data.U.std(axis=0, ddof=1)}
         say("Columns of U are scaled: directions, distances and errors are in standard deviations.")
     given_map = given_map if given_map is None or "divided_by" not in reading else given_map * reading["divided_by"]
     rows, distances = scale_rows(data.U, reading), dict[str, float]()
-    options = _parameters_of(run, fit, method, order) | {"n_shared": shared, "linear_map": given_map}
-    further_options = {"edges": data.edges, "penalty": penalty, "alpha": alpha}
+    order = run.order if run.order == "auto" else int(run.order)
+    options = run.parameters_of(_KINDS[run.fit]) | {"order": order, "n_shared": shared, "linear_map": given_map}
+    further_options = {"edges": data.edges, "penalty": run.penalty, "alpha": run.alpha}
     options |= {name: value for name, value in further_options.items() if value is not None}
 
     def fit_size(size: int | None, **overrides: Any) -> Any:
-        size_of = {"n_components": size} if fit in _KINDS_WITH_SIZE else {}
-        arguments = (rows, data.V, data.y) if fit in _KINDS_WITH_TARGET else (rows, data.V)
-        return _KINDS[fit](**size_of, **options | overrides).fit(*arguments)
+        size_of = {"n_components": size} if run.fit in _KINDS_WITH_SIZE else {}
+        arguments = (rows, data.V, data.y) if run.fit in _KINDS_WITH_TARGET else (rows, data.V)
+        return _KINDS[run.fit](**size_of, **options | overrides).fit(*arguments)
 
     def summarize(model: Any, _: Any) -> Summary:
         peers = contrast_peers(model, rows, data.V, data.y)
@@ -159,14 +97,7 @@ def contrast(
         results, both_files, sizes, fit_size, summarize, reading=reading,
         compare=lambda: Comparison(noun, "", lambda size: fit_size(size, verbose=False), _measure_fit),
     )  # fmt: skip
-    return summary | {"source_v": str(other), "differences": distances}
-
-
-def _parameters_of(run: Run, fit: str, method: str, order: str) -> dict[str, Any]:
-    """Return the parameters that all estimators of two views have; some have no seed."""
-    parameters = inspect.signature(_KINDS[fit]).parameters
-    common = {name: value for name, value in run.parameters.items() if name in parameters}
-    return common | {"method": method, "order": order if order == "auto" else int(order)}
+    return summary | {"source_v": str(run.other), "differences": distances}
 
 
 def _measure_fit(model: Any) -> dict[str, Any]:
@@ -176,52 +107,51 @@ def _measure_fit(model: Any) -> dict[str, Any]:
     return {"smallest share": float(model.weights_.min()), "spread": float(np.sqrt(model.variance_))}
 
 
-def _check_background_options(table_v: Path | None, **options: Any) -> None:
+def _check_background_options(run: ContrastOptions) -> None:
     """Raise if --background comes with a table V, or with an option that needs V."""
-    if table_v is not None:
-        raise LatentiaError(f"{table_v}: expected one table of rows with --background; leave this one out.")
-    for name, value in options.items():
-        if value not in (None, "pca", "auto"):
+    if run.other is not None:
+        raise LatentiaError(f"{run.other}: expected one table of rows with --background; leave this one out.")
+    for name in _OF_TWO_VIEWS:
+        value = getattr(run, name)
+        if value not in (None, "pca", "auto") and value is not False:
             option = f"--{name.replace('_', '-')}"
             raise LatentiaError(
                 f"{option} {value}: expected a table V of the same rows; leave it out with --background."
             )
 
 
-def _check_options(
-    fit: str, target: str | None, k: str | None, method: str, order: str, scale: bool | None, edges: Path | None,
-    penalty: str | None, alpha: float | None,
-) -> None:  # fmt: skip
-    if fit in _KINDS_WITH_TARGET and target is None:
+def _check_options(run: ContrastOptions) -> None:
+    fit = run.fit
+    if fit in _KINDS_WITH_TARGET and run.target is None:
         raise LatentiaError(f"--fit {fit} needs --target: a column of U, or a file of one column, to predict.")
-    if fit not in _KINDS_WITH_TARGET and target is not None:
+    if fit not in _KINDS_WITH_TARGET and run.target is not None:
         raise LatentiaError(
             f"--target is for --fit regression and logistic. To leave a column out of a {fit}, use --ignore."
         )
-    if fit not in _KINDS_WITH_SIZE and k is not None:
+    if fit not in _KINDS_WITH_SIZE and run.k is not None:
         raise LatentiaError(f"-k is for --fit pca and mixture: leave it out with {fit}.")
-    if fit not in _KINDS_WITH_SIZE and scale is not None:
+    if fit not in _KINDS_WITH_SIZE and run.scale is not None:
         raise LatentiaError(f"--scale/--no-scale is for --fit pca and mixture: units do not matter with {fit}.")
-    if edges is not None and fit != "ising":
+    if run.edges is not None and fit != "ising":
         raise LatentiaError(f"--edges is for --fit ising: leave it out with {fit}.")
-    if penalty is not None and fit != "regression":
+    if run.penalty is not None and fit != "regression":
         raise LatentiaError(f"--penalty is for --fit regression: leave it out with {fit}.")
-    if alpha is not None and penalty is None:
-        raise LatentiaError(f"--alpha {alpha:g} needs --penalty l1 or l2.")
+    if run.alpha is not None and run.penalty is None:
+        raise LatentiaError(f"--alpha {run.alpha:g} needs --penalty l1 or l2.")
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(
-    source: Path, table_v: Path, target: str | None, fit: str, options: ReadOptions, **column_choices: Any
-) -> Views:
+def _read(run: ContrastOptions, table_v: Path, options: ReadOptions) -> Views:
     """Read the two tables and the target, and say which columns and rows are used."""
+    source, target, fit = run.source, run.target, run.fit
     min_columns = 1 if fit in (*_KINDS_WITH_TARGET, "components") else 2
     with explain_cell_errors(options):
         views = read_views(
             source, table_v, target=target, classes=fit == "logistic", min_columns=min_columns, missing=options.missing,
-            cache=options.cache, encoding=options.encoding, **column_choices,
+            cache=options.cache, encoding=options.encoding, columns=split_names(run.columns),
+            columns_v=split_names(run.columns_v), ignore=split_names(run.ignore) or [], edges=run.edges,
         )  # fmt: skip
     for table in views.tables:
         announce(table)
@@ -312,6 +242,24 @@ def apply_contrast(model: Any, source: Path, options: ReadOptions, other: Path |
         return lambda path: coordinates_of(model, rows.values, labels_of(rows)).write(path)
     if kind_of(model) == "ising":
         raise LatentiaError("A ContrastiveIsing has no answer for single rows; its couplings are in couplings.csv.")
+    (U, *V), labels = _read_rows(model, source, options, other)
+    if other is None:
+        say("note: without V the shared part is not removed from U; U is taken to have none.")
+    names = model.reading_.get("columns")
+    return lambda path: rows_of(model, U, V[0] if V else None, names, labels_of(labels)).write(path)
+
+
+def added_contrast(model: Any, source: Path, options: ReadOptions, other: Path | None = None) -> tuple[Any, ...]:
+    """Read rows of both tables to add to a model."""
+    if other is None:
+        raise LatentiaError(
+            f"{source}: rows of a {type(model).__name__} are in two files; give that of V after this one."
+        )
+    return tuple(_read_rows(model, source, options, other)[0])
+
+
+def _read_rows(model: Any, source: Path, options: ReadOptions, other: Path | None) -> tuple[list[np.ndarray], Labels]:
+    """Read rows of U, in the units of the model, and of V if given; rows that lack a value in either are left out of both."""
     reading = model.reading_ or {"columns": model.column_names, "columns_v": model.column_names_v}
     tables = [announce(read_known_columns(source, reading["columns"], model.n_features_in_, options))]
     if other is not None:
@@ -320,11 +268,5 @@ def apply_contrast(model: Any, source: Path, options: ReadOptions, other: Path |
         masks = match_rows(
             tables, [source, *([] if other is None else [other])], cache=options.cache, encoding=options.encoding
         )
-    if other is None:
-        say("note: without V the shared part is not removed from U; U is taken to have none.")
     U, *V = (dense(table)[mask] for table, mask in zip(tables, masks, strict=True))
-    labels = Labels(tables[0].rows, tables[0].names).select(masks[0])
-    names = model.reading_.get("columns")
-    return lambda path: rows_of(model, scale_rows(U, reading), V[0] if V else None, names, labels_of(labels)).write(
-        path
-    )
+    return [scale_rows(U, reading), *V], Labels(tables[0].rows, tables[0].names).select(masks[0])

@@ -34,6 +34,7 @@ from ..report.parts import mark_of, version
 from ..sequences import SpectralHMM
 from ..system.terminal import Terminal, say
 from ..topics import AnchorTopics
+from ._records import DemoOptions
 from ._results import Results
 from ._shared import print_evidence
 
@@ -84,13 +85,10 @@ class Chapter:
     learn: Callable[[], Fitted]
 
 
-def demo(
-    out: Path = Path("out/demo"),
-    evidence: bool = False,
-) -> dict[str, Any]:
+def demo(options: DemoOptions) -> dict[str, Any]:
     """Learn a model of every family, and write their reports with a start page, index.html."""
     files = [f"{chapter.name}.{ending}" for chapter in CHAPTERS for ending in ("html", "npz")]
-    results = Results(out, Path("demo"), (_INDEX, *files), force=True, evidence=evidence)
+    results = Results(options.out, Path("demo"), (_INDEX, *files), force=True, evidence=options.evidence)
     results.check()
     console, fits = Terminal(), list[dict[str, Any]]()
     say(
@@ -102,13 +100,13 @@ def demo(
         start = time.monotonic()
         for chapter in CHAPTERS:
             with console.status(f"{chapter.title} ..."):
-                fits.append(_run(chapter, folder, console, evidence))
+                fits.append(_run(chapter, folder, console, options.evidence))
         write_page(folder / _INDEX, _index(fits, time.monotonic() - start))
 
     written = results.write(write)
-    say(f"Wrote {len(written)} files to {out}. Open {out / _INDEX} in a browser.")
+    say(f"Wrote {len(written)} files to {options.out}. Open {options.out / _INDEX} in a browser.")
     families = [{key: value for key, value in fit.items() if key != "mark"} for fit in fits]
-    return {"out": str(out), "files": written, "families": families}
+    return {"out": str(options.out), "files": written, "families": families}
 
 
 def _run(chapter: Chapter, folder: Path, console: Console, full: bool) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from ..report.parts import count
 from ..summaries import Summary
 from ..system.scratch import real_path
 from ..system.terminal import say
-from ._run import Run
+from ._records import DictionaryOptions
 from ._shared import (
     Comparison,
     ReadOptions,
@@ -91,81 +91,30 @@ class _Data(NamedTuple):
     pictures: Sequence[tuple[str, np.ndarray]] = ()
 
 
-def dictionary(
-    run: Run,
-    source: Path,
-    k: str = "100",
-    sparsity: int | None = None,
-    patch: int | None = None,
-    n_patches: int | None = None,
-    grey: bool | None = None,
-    columns: str | None = None,
-    ignore: str | None = None,
-    scale: bool | None = None,
-    start: str = "graph",
-    order: int = 3,
-    splits: int = 3,
-    refine: str = "auto",
-    missing: str | None = None,
-) -> dict[str, Any]:
-    """Learn a dictionary of patterns, of which rows (or image patches) are sums, and write tables, a model and a report.
-
-    Parameters
-    ----------
-    source
-        A table with a header: CSV, TSV, Excel, Parquet; or MatrixMarket; or an image or a folder of images: PNG, JPEG,
-        TIFF.
-    k : -k, --atoms, -m
-        Number of atoms; FROM:TO:STEP compares a range, auto as many as it takes.
-    sparsity : >= 1
-        Atoms that a row may use; estimated by default: one for 16 pixels of patches.
-    patch : >= 2, <= 64
-        Height and width of the patches of images in pixels, by default 8.
-    n_patches : >= 1
-        Patches to learn from, drawn from all places; by default 20,000.
-    grey : --grey/--colour
-        Whether colours of images become grey; by default they do not.
-    scale : --scale/--no-scale
-        Bring the columns of a table to mean 0 and standard deviation 1 (default: yes).
-    start : {graph, random}
-        graph: atoms from the graph of rows that share one. random: from rows drawn at random.
-    order : >= 3, <= 8
-        Order of co-occurrence needed for an edge (3 to 8); raise it for dense codes.
-    """
-    sizes = parse_sizes(k, "atoms", auto=True)
-    if len(sizes) != 1 and not splits:
-        raise LatentiaError(f"--splits 0: -k {k} compares fits on parts of the rows; give 1 or more.")
-    results = run.results(source, "atoms.csv", "atoms.png", _CODES, "scaling.csv")
-    reading_options = run.reading(missing, MISSING)
-    if is_image(source) or source.is_dir():
-        table_options = {
-            "columns": columns,
-            "ignore": ignore,
-            "scale": scale,
-            "missing": missing,
-            "encoding": run.encoding,
-        }
-        refuse_options(source, "an image has no columns", **table_options)
-        data = _read_image_patches(source, patch or _PATCH, n_patches or _PATCHES, bool(grey), run)
+def dictionary(run: DictionaryOptions) -> dict[str, Any]:
+    """Learn a dictionary of patterns, of which rows (or image patches) are sums, and write tables, a model and a report."""
+    sizes = parse_sizes(run.k, "atoms", auto=True)
+    if len(sizes) != 1 and not run.splits:
+        raise LatentiaError(f"--splits 0: -k {run.k} compares fits on parts of the rows; give 1 or more.")
+    results = run.results(run.source, "atoms.csv", "atoms.png", _CODES, "scaling.csv")
+    reading_options = run.reading(run.missing, MISSING)
+    if is_image(run.source) or run.source.is_dir():
+        table_options = {name: getattr(run, name) for name in ("columns", "ignore", "scale", "missing", "encoding")}
+        refuse_options(run.source, "an image has no columns", **table_options)
+        data = _read_image_patches(run)
     else:
-        refuse_options(source, "a table has no patches", patch=patch, n_patches=n_patches, grey=grey)
-        data = _read_rows(source, columns, ignore, scale, reading_options)
+        refuse_options(run.source, "a table has no patches", patch=run.patch, n_patches=run.n_patches, grey=run.grey)
+        data = _read_rows(run, reading_options)
     n, width = data.rows.shape
+    sparsity = run.sparsity
     if sparsity is not None and sparsity > width:
         raise LatentiaError(f"--sparsity {sparsity}: {data.source} has {width} columns; give fewer atoms a row.")
     if sparsity is None and data.patch:
         # Images are not sums of few atoms and noise: residuals keep falling, and do not suggest a sparsity.
         sparsity = min(max(1, data.patch[0] ** 2 // _PIXELS_PER_ATOM), max(1, min(sizes, default=2) - 1))
-    options: dict[str, Any] = {
-        "sparsity": sparsity,
-        "init": start,
-        "clique_order": order,
-        "refine": refine,
-        "n_splits": splits,
-    }
-    options |= run.parameters
+    options = run.parameters_of(IncoherentDictionary) | {"sparsity": sparsity}
     walk = all_sizes
-    if k == "auto":
+    if run.k == "auto":
         suggested_sizes = IncoherentDictionary("auto", **options)._candidates(data.rows)
         sizes[:], walk = (CANDIDATES, until_enough) if suggested_sizes is None else (suggested_sizes, and_beyond)
     sizes = sizes.limit_to(n, f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}")
@@ -202,19 +151,18 @@ def _summarize(model: Any, data: _Data, progress: bool) -> Summary:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _read_rows(
-    source: Path, columns: str | None, ignore: str | None, scale: bool | None, options: ReadOptions
-) -> _Data:
-    table = read_numbers(source, columns, ignore, 2, "atoms need two or more", options)
+def _read_rows(run: DictionaryOptions, options: ReadOptions) -> _Data:
+    table = read_numbers(run.source, run.columns, run.ignore, 2, "atoms need two or more", options)
     reading: dict[str, Any] = {"columns": list(table.columns)}
-    if scale is not False:
+    if run.scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: weights and errors are in standard deviations.")
     return _Data(scale_rows(table.values, reading), table.columns, table.source, describe_source(table), reading, table)
 
 
-def _read_image_patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _Data:
+def _read_image_patches(run: DictionaryOptions) -> _Data:
     """Read patches of an image, or of all images in a folder, without their means."""
+    source, size, n_patches, grey = run.source, run.patch or _PATCH, run.n_patches or _PATCHES, bool(run.grey)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedDataWarning)  # each is named below
         patches = read_patches(source, size, n_patches=n_patches, grey=grey, random_state=run.seed)

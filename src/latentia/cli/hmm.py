@@ -18,7 +18,7 @@ from ..report.parts import count
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..summaries import Column, Summary
 from ..system.terminal import say
-from ._run import Run
+from ._records import HmmOptions
 
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, check_file, learn, parse_sizes,
@@ -27,81 +27,39 @@ from ._shared import (  # isort: skip
 from ._tables import missing_setting, split_names
 
 
-def hmm(
-    run: Run,
-    source: Path,
-    k: str | None = None,
-    two_state: bool = False,
-    column: str | None = None,
-    columns: str | None = None,
-    sequence: str | None = None,
-    kind: str = "auto",
-    min_count: int = 1,
-    lower: bool = False,
-    covariance: str = "diag",
-    init: Path | None = None,
-    missing: str | None = None,
-    refine: str = "auto",
-) -> dict[str, Any]:
-    """Learn a hidden Markov model of sequences and write tables, a model and a report.
-
-    Parameters
-    ----------
-    source
-        A text file with one sequence per line, symbols separated by spaces or commas; FASTA; or a table: CSV, TSV, Excel,
-        Parquet.
-    k : -k, --states
-        Number of states, by default 4; FROM:TO:STEP compares a range.
-    two_state
-        Two states over many symbols, and whether there is a second at all.
-    column
-        Column of symbols of a table.
-    sequence
-        Column of a table that says which sequence a row is of.
-    kind : {auto, symbols, vectors, counts}
-        auto, symbols, vectors or counts: what the steps are.
-    min_count : >= 1
-        Rarer symbols become one symbol, <rare>.
-    lower
-        Put symbols into lower case.
-    covariance : {diag, full, tied}
-        diag, full or tied: of numbers, whether columns vary together within a state, or alike in all.
-    init
-        A model.npz of chains of the same steps, from which EM starts.
-    missing
-        Cells without a value: keep takes them as not known; by default they are an error.
-    """
-    sizes = parse_sizes(k or ("2" if two_state else "4"), "states")
-    if two_state and sizes != [2]:
-        raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
-    results = run.results(source, "paths.csv", "states.csv", "transitions.csv", "covariances.csv")
-    if two_state:
-        other_covariance = None if covariance == "diag" else covariance
-        refuse_options(source, "--two-state has none", covariance=other_covariance, init=init)
-    read_options = run.reading(missing, ("keep",))
+def hmm(run: HmmOptions) -> dict[str, Any]:
+    """Learn a hidden Markov model of sequences and write tables, a model and a report."""
+    sizes = parse_sizes(run.k or ("2" if run.two_state else "4"), "states")
+    if run.two_state and sizes != [2]:
+        raise LatentiaError(f"-k {run.k}: --two-state has two states; give one of the two options.")
+    results = run.results(run.source, "paths.csv", "states.csv", "transitions.csv", "covariances.csv")
+    if run.two_state:
+        other_covariance = None if run.covariance == "diag" else run.covariance
+        refuse_options(run.source, "--two-state has none", covariance=other_covariance, init=run.init)
+    read_options = run.reading(run.missing, ("keep",))
     data = read_sequences(
-        source, column=column, columns=split_names(columns), sequence=sequence,
-        kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=read_options.missing,
-        encoding=read_options.encoding, cache=read_options.cache,
+        run.source, column=run.column, columns=split_names(run.columns), sequence=run.sequence,
+        kind="vectors" if run.kind == "counts" else run.kind, min_count=run.min_count, lower=run.lower,
+        missing=read_options.missing, encoding=read_options.encoding, cache=read_options.cache,
     )  # fmt: skip
-    data = data.whole() if kind == "counts" else data
-    _check_steps(data, two_state, covariance)
+    data = data.whole() if run.kind == "counts" else data
+    _check_steps(data, run.two_state, run.covariance)
     description = _describe_data(data)
     say(description)
-    is_discrete = data.symbols or kind == "counts"
-    max_states = len(np.unique(data.steps[data.there])) if is_discrete else _count_supported(data, refine)
+    is_discrete = data.symbols or run.kind == "counts"
+    max_states = len(np.unique(data.steps[data.there])) if is_discrete else _count_supported(data, run.refine)
     sizes = sizes.limit_to(max_states, description)
-    options: dict[str, Any] = {"refine": refine, **run.parameters}
-    if not two_state:
-        options |= {"covariance_type": covariance, "init": _load_start(init, data, sizes)}
-        options["kind"] = "symbols" if data.symbols else "counts" if kind == "counts" else "vectors"
+    options = run.parameters_of(TwoStateHMM if run.two_state else SpectralHMM)
+    if not run.two_state:
+        options["init"] = _load_start(run.init, data, sizes)
+        options["kind"] = "symbols" if data.symbols else "counts" if run.kind == "counts" else "vectors"
     criteria: dict[str, float] = {}
 
     def summarize(model: Any, _: Any) -> Summary:
         criteria["log_likelihood"] = model.score(data.given, data.lengths)
         criteria.update(bic=model.bic(data.given, data.lengths), aic=model.aic(data.given, data.lengths))
         criteria_line = "Log-likelihood {log_likelihood:,.1f}, BIC {bic:,.1f}, AIC {aic:,.1f}".format(**criteria)
-        if two_state:
+        if run.two_state:
             rate, memoryless = model.entropy_rate(random_state=run.seed), _compute_entropy(data)
             criteria_line = (
                 f"Entropy rate: {rate:.3f} nats per step, of {memoryless:.3f} without memory.\n{criteria_line}"
@@ -112,8 +70,8 @@ def hmm(
         )  # fmt: skip
 
     summary = learn(
-        results, data.source, sizes, lambda size: _fit(size, two_state, data, options), summarize,
-        reading={"columns": data.columns, "sequence": sequence, "lower": lower} | missing_setting(missing),
+        results, data.source, sizes, lambda size: _fit(size, run.two_state, data, options), summarize,
+        reading={"columns": data.columns, "sequence": run.sequence, "lower": run.lower} | missing_setting(run.missing),
         compare=lambda: _compare_held_out(data, options | {"verbose": False}),
     )  # fmt: skip
     return summary | criteria

@@ -13,37 +13,19 @@ from ..exceptions import LatentiaError
 from ..ica import TensorICA
 from ..report.ica import build_rows_table, excess_kurtosis, summarize_ica
 from ..report.parts import count
-from ._run import Run
+from ._records import IcaOptions
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import MISSING, describe_source, labels_of, read_like, read_numbers
 
 
-def ica(
-    run: Run,
-    source: Path,
-    k: str | None = None,
-    columns: str | None = None,
-    ignore: str | None = None,
-    refine: str = "auto",
-    noise: str = "auto",
-    keep_moments: bool = False,
-    missing: str | None = None,
-) -> dict[str, Any]:
-    """Separate mixed signals into independent sources and write tables, a model and a report.
-
-    Parameters
-    ----------
-    source
-        A table with a header, one signal per column and one time step per row: CSV, TSV, Excel, Parquet.
-    k : -k, --sources
-        Number of sources, by default that of the columns; FROM:TO:STEP compares a range.
-    noise : {auto, gaussian, none}
-        Gaussian noise in the signals: gaussian or none; auto decides from the data.
-    """
-    sizes = parse_sizes(k, "sources")
-    results = run.results(source, "mixing.csv", "sources.csv", "unmixing.csv")
+def ica(run: IcaOptions) -> dict[str, Any]:
+    """Separate mixed signals into independent sources and write tables, a model and a report."""
+    sizes = parse_sizes(run.k, "sources")
+    results = run.results(run.source, "mixing.csv", "sources.csv", "unmixing.csv")
     reason = "two or more signals are needed to separate them"
-    table = read_numbers(source, columns, ignore, 2, reason, run.reading(missing, MISSING).code_two_values())
+    table = read_numbers(
+        run.source, run.columns, run.ignore, 2, reason, run.reading(run.missing, MISSING).code_two_values()
+    )
     values = dense(table)
     varying = int((np.ptp(values, axis=0) > 0).sum()) if len(values) else 0
     if varying < 2:
@@ -51,9 +33,8 @@ def ica(
     sizes = sizes.limit_to(values.shape[1], f"{table.source}: {values.shape[1]} columns")
 
     def fit(size: int | None, **overrides: Any) -> TensorICA:
-        noise_model = None if noise == "none" else noise
-        options: dict[str, Any] = {"refine": refine, "noise": noise_model, "keep_moments": keep_moments}
-        return TensorICA(size, **options | run.parameters | overrides).fit(values)
+        noise = None if run.noise == "none" else run.noise
+        return TensorICA(size, **run.parameters_of(TensorICA) | {"noise": noise} | overrides).fit(values)
 
     return learn(
         results, table.source, sizes, fit,

@@ -27,7 +27,7 @@ from ..report.parts import count
 from ..summaries import Summary, write_csv
 from ..system.progress import progress_bar
 from ..system.terminal import say
-from ._run import Run
+from ._records import LabelsOptions
 from ._shared import (
     Comparison,
     ReadOptions,
@@ -44,96 +44,39 @@ _MIN_ROWS_TO_HOLD_OUT = 20  # rows of which some are held out
 _HEADER = "row", "rank", "label", "score", "probability"
 
 
-def labels(
-    run: Run,
-    source: Path,
-    test: Path | None = None,
-    k: str = "50",
-    head: str = "auto",
-    no_topics: bool = False,
-    moments: str = "auto",
-    refine: str = "0",
-    top: int = 5,
-    label_names: Path | None = None,
-    word_names: Path | None = None,
-    column: str | None = None,
-    tags: str | None = None,
-    stop_words: str | None = None,
-    min_df: int | None = None,
-    max_df: float | None = None,
-    words: str | None = None,
-    zero_based: bool | None = None,
-    labels_zero_based: bool | None = None,
-) -> dict[str, Any]:
-    """Learn which labels text has, predict those of new text, and write tables, a model and a report.
-
-    Parameters
-    ----------
-    source
-        Rows with labels to learn from: svmlight, Extreme Classification Repository, or a CSV file or workbook of texts and
-        tags.
-    test
-        Rows to predict labels of, in the same format.
-    k : -k, --topics
-        Number of topics, and directions of the ridge head; FROM:TO:STEP compares a range.
-    head : {auto, ridge, logistic, full, bayes}
-        auto, ridge, logistic, full or bayes: what predicts; auto compares, bayes is the topics alone.
-    no_topics
-        Learn to predict alone: no topics, and none of their files.
-    moments : {auto, occurrence, factorial}
-        auto, occurrence or factorial: how words are looked at.
-    top : >= 1
-        Labels written for every row of --test.
-    label_names : --labels
-        Names of the labels, one per line.
-    word_names : --vocabulary
-        Words of a table of counts, one per line.
-    tags
-        Column of tags of a CSV file or workbook: several are separated by ; | or commas.
-    zero_based : --zero-based/--one-based
-        From where words and labels are counted.
-    labels_zero_based : --labels-zero-based/--labels-one-based
-        The same for labels, where words differ.
-    """
-    sizes = parse_sizes(k, "topics")
-    if no_topics and (head == "bayes" or len(sizes) > 1):
-        conflict = "--head bayes predicts with the topics" if head == "bayes" else "-k compares numbers of topics"
+def labels(run: LabelsOptions) -> dict[str, Any]:
+    """Learn which labels text has, predict those of new text, and write tables, a model and a report."""
+    sizes = parse_sizes(run.k, "topics")
+    if run.no_topics and (run.head == "bayes" or len(sizes) > 1):
+        conflict = "--head bayes predicts with the topics" if run.head == "bayes" else "-k compares numbers of topics"
         raise LatentiaError(f"--no-topics: {conflict}; leave one of them out.")
-    results = run.results(source, "labels.csv", "metrics.csv", _PREDICTIONS, "topics.csv")
-    for path, option in ((source, ""), (test, "--test ")):
+    results = run.results(run.source, "labels.csv", "metrics.csv", _PREDICTIONS, "topics.csv")
+    for path, option in ((run.source, ""), (run.test, "--test ")):
         if path is not None and not path.exists():
             raise LatentiaError(f"{option}{path}: no such file.")
-    read_options, counting_options = run.reading(), word_options(stop_words, min_df, max_df, words)
-    numbers = {"zero_based": zero_based, "labels_zero_based": labels_zero_based}
-    texts = {
-        "column": column,
-        "tags": tags,
-        "stop_words": stop_words,
-        "min_df": min_df,
-        "max_df": max_df,
-        "words": words,
-    }
-    if has_columns(source):
-        name_options = {"labels": label_names, "vocabulary": word_names, **numbers}
-        refuse_options(source, "its words and tags have names", **name_options)
-        options = {"column": column, "tags": tags} | counting_options
-        reading = {"column": column} | reading_options(counting_options)
+    read_options, counting_options = run.reading(), word_options(run.stop_words, run.min_df, run.max_df, run.words)
+    numbers = {"zero_based": run.zero_based, "labels_zero_based": run.labels_zero_based}
+    texts = {name: getattr(run, name) for name in ("column", "tags", "stop_words", "min_df", "max_df", "words")}
+    if has_columns(run.source):
+        name_options = {"labels": run.label_names, "vocabulary": run.word_names, **numbers}
+        refuse_options(run.source, "its words and tags have names", **name_options)
+        options = {"column": run.column, "tags": run.tags} | counting_options
+        reading = {"column": run.column} | reading_options(counting_options)
     else:
-        refuse_options(source, "it holds counts of words, and is no table of texts", **texts)
-        options, reading = numbers | {"vocabulary": word_names, "labels": label_names}, {}
-    data = _read(source, test, options, read_options)
-    if not has_columns(source):
+        refuse_options(run.source, "it holds counts of words, and is no table of texts", **texts)
+        options, reading = numbers | {"vocabulary": run.word_names, "labels": run.label_names}, {}
+    data = _read(run.source, run.test, options, read_options)
+    if not has_columns(run.source):
         reading = data.train.counted | {"first_label": data.train.first[1]}
-    described = f"{source.name}: {', '.join(map(count, data.train.size, ('row', 'word', 'label')))}"
+    described = f"{run.source.name}: {', '.join(map(count, data.train.size, ('row', 'word', 'label')))}"
     say(described)
     sizes = sizes.limit_to(min(data.train.size[:2]), described)
-    parameters = run.parameters | {
-        "head": head, "topics": not no_topics, "moments": moments, "refine": refine, "vocabulary": data.train.words,
-        "label_names": data.train.labels,
+    parameters = run.parameters_of(MomentMultiLabelClassifier) | {
+        "topics": not run.no_topics, "vocabulary": data.train.words, "label_names": data.train.labels,
     }  # fmt: skip
-    learned = _Learning(data, parameters, top)
+    learned = _Learning(data, parameters, run.top)
     return learn(
-        results, source.name, sizes, learned.fit, learned.summary, reading=reading | {"top": top},
+        results, run.source.name, sizes, learned.fit, learned.summary, reading=reading | {"top": run.top},
         compare=learned.comparison, write_first=learned.test, messages=learned.describe,
     )  # fmt: skip
 

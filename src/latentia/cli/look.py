@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -12,33 +11,17 @@ from rich.table import Table
 from ..passes.formats import STANDARD_INPUT, reusable
 from ..reading import Reading, look_at
 from ..system.terminal import Terminal, say
-from ._run import parse_column_options
+from ._records import LookOptions
 
 _HEADS = "column", "role", "why", "examples", "missing"
 _MAX_COLUMNS = 60  # in the printed list
 
 
-def look(
-    source: Path,
-    role: list[str] | None = None,
-    missing_codes: str | None = None,
-    empty: str = "missing",
-    positive: list[str] | None = None,
-    id: str | None = None,
-    sheet: str | None = None,
-    encoding: str | None = None,
-) -> dict[str, Any]:
-    """Show what a file holds: the role of every column, missing cells, suspicious codes, and commands to copy.
-
-    Parameters
-    ----------
-    source
-        A table, texts, edges or a matrix: CSV, TSV, Excel, Parquet, JSON Lines, text. ``-`` is standard input.
-    """
-    column_options = parse_column_options(role, missing_codes, empty, positive, id)
-    name = "-" if source.name == STANDARD_INPUT else str(source)
-    with reusable(source) as path:
-        reading = look_at(path, column_options, sheet=sheet, encoding=encoding, name=name)
+def look(options: LookOptions) -> dict[str, Any]:
+    """Show what a file holds: the role of every column, missing cells, suspicious codes, and commands to copy."""
+    name = "-" if options.source.name == STANDARD_INPUT else str(options.source)
+    with reusable(options.source) as path:
+        reading = look_at(path, options.column_options, sheet=options.sheet, encoding=options.encoding, name=name)
     _print(reading)
     return reading.record() | {"commands": list(reading.commands)}
 

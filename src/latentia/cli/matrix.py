@@ -17,7 +17,7 @@ from ..report.matrix import community_evidence, summarize_matrix
 from ..report.parts import evidence_of
 from ..summaries import Column, Table
 from ..system.terminal import say
-from ._run import Run
+from ._records import MatrixOptions
 from ._shared import Comparison, ReadOptions, Rows, check_file, highest, learn, parse_sizes
 from ._tables import split_names
 
@@ -25,82 +25,40 @@ _FILES = "following.csv", "labels.csv", "nearest.csv", "spectrum.csv", "words.cs
 _HELD_OUT_SHARE, _N_LISTED = 0.1, 500
 
 
-def matrix(
-    run: Run,
-    source: Path,
-    k: str = "10",
-    bigrams: bool = False,
-    window: int | None = None,
-    lines: bool = False,
-    column: str | None = None,
-    columns: str | None = None,
-    vocabulary: Path | None = None,
-    min_count: int | None = None,
-    near: list[str] | None = None,
-    group: bool = False,
-    ordered: bool = False,
-    tau: float | None = None,
-    refine: str = "0",
-) -> dict[str, Any]:
-    """Learn the probability of every pair, nearest words, or communities, and write tables and a report.
-
-    Parameters
-    ----------
-    source
-        Pairs, two words per line and optionally a count; a table of counts (.mtx); or texts.
-    k : -k, --rank, -r
-        Rank, or number of communities; FROM:TO:STEP compares a range.
-    bigrams
-        Count neighbouring words of texts.
-    window : >= 1
-        Count pairs of words of texts with at most this distance.
-    lines
-        Every line is a text of its own.
-    column
-        Text column of a CSV file.
-    columns
-        Two columns of words of a CSV file, and one of counts, separated by commas.
-    min_count : >= 1
-        Skip rarer words; by default 5 for texts and 1 for pairs.
-    near
-        Show the nearest words of this word; may be given again.
-    group : --communities
-        The pairs are edges of a graph: find -k communities of nodes.
-    ordered
-        The order of a pair matters: what follows what in texts, or which user took which item.
-    tau
-        Smoothing of rare words; by default 0.3, for communities 0.5.
-    """
-    noun = "communities" if group else "dimensions"
-    sizes = parse_sizes(k, noun)
-    if group and min(sizes) < 2:
-        raise LatentiaError(f"-k {k}: expected at least two communities.")
-    if ordered and group:
+def matrix(run: MatrixOptions) -> dict[str, Any]:
+    """Learn the probability of every pair, nearest words, or communities, and write tables and a report."""
+    noun = "communities" if run.group else "dimensions"
+    sizes = parse_sizes(run.k, noun)
+    if run.group and min(sizes) < 2:
+        raise LatentiaError(f"-k {run.k}: expected at least two communities.")
+    if run.ordered and run.group:
         raise LatentiaError("--ordered: communities need pairs without order. Leave one of the two options out.")
-    if ordered and str(refine) not in ("0", "auto"):
+    if run.ordered and str(run.refine) not in ("0", "auto"):
         raise LatentiaError("--ordered: leave out --refine, which is for pairs without order.")
-    results = run.results(source, *_FILES)
-    window = 1 if bigrams and window is None else window
-    reading = {"window": window, "lines": lines, "column": column, "columns": split_names(columns)}
-    pairs = _read_source(source, reading, vocabulary, min_count, run.reading())
-    say(_describe_pairs(pairs, group, ordered))
-    near_words = _check_near(pairs, near or [])
-    data = f"{pairs.source}: {len(pairs.words):,} {'nodes' if group else 'words'}"
+    results = run.results(run.source, *_FILES)
+    window = 1 if run.bigrams and run.window is None else run.window
+    reading = {"window": window, "lines": run.lines, "column": run.column, "columns": split_names(run.columns)}
+    pairs = _read_source(run.source, reading, run.vocabulary, run.min_count, run.reading())
+    say(_describe_pairs(pairs, run.group, run.ordered))
+    near_words = _check_near(pairs, run.near or [])
+    data = f"{pairs.source}: {len(pairs.words):,} {'nodes' if run.group else 'words'}"
     sizes = sizes.limit_to(len(pairs.words), data)
-    options: dict[str, Any] = {
-        "symmetric": not ordered, "tau": (0.5 if group else 0.3) if tau is None else tau, "refine": refine,
-        "vocabulary": pairs.words, **run.parameters,
-    }  # fmt: skip
+    tau = (0.5 if run.group else 0.3) if run.tau is None else run.tau
+    options = run.parameters_of(ProbabilityMatrix) | {
+        "symmetric": not run.ordered,
+        "tau": tau,
+        "vocabulary": pairs.words,
+    }
     return learn(
         results, pairs.source, sizes,
         lambda size: ProbabilityMatrix(size, **options).fit(pairs.counts),  # type: ignore[arg-type]
         lambda model, comparison: summarize_matrix(
-            model, pairs.counts, near=near_words, communities=group, listed=_N_LISTED, comparison=comparison,
-            source=pairs.source, title=f"{'Communities' if group else 'Pairs'} of {pairs.source}",
+            model, pairs.counts, near=near_words, communities=run.group, listed=_N_LISTED, comparison=comparison,
+            source=pairs.source, title=f"{'Communities' if run.group else 'Pairs'} of {pairs.source}",
         ),
         reading=reading,
         compare=lambda: _build_comparison(pairs, options | {"n_splits": 0, "verbose": False}),
-        evidence=community_evidence if group else evidence_of,
+        evidence=community_evidence if run.group else evidence_of,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from ..system.terminal import say
 from ._effects import Covariates, prepare_effects
 from ._mixed import frame_of, mixture_of_kinds, read_same_kinds
 from ._options import check_choice
-from ._run import Run
+from ._records import MixtureOptions
 from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import (
     MISSING,
@@ -35,69 +35,31 @@ from ._tables import (
 )
 
 
-def mixture(
-    run: Run,
-    source: Path,
-    k: str = "10",
-    columns: str | None = None,
-    ignore: str | None = None,
-    scale: bool | None = None,
-    views: str | None = None,
-    covariance: str = "auto",
-    distribution: str | None = None,
-    refine: str = "auto",
-    keep_moments: bool = False,
-    missing: str | None = None,
-    effects: str | None = None,
-    cluster: str | None = None,
-) -> dict[str, Any]:
-    """Learn a mixture of components of the rows of a table and write tables, a model and a report.
-
-    Parameters
-    ----------
-    source
-        A table with a header: CSV, TSV, Excel, Parquet; or MatrixMarket.
-    k : -k, --components
-        Number of components; FROM:TO:STEP compares a range.
-    scale : --scale/--no-scale
-        Bring the columns to standard deviation 1 first (default: yes).
-    views
-        Three or more groups of columns, independent given the component: "a,b,c;d,e;f,g".
-    covariance : {auto, spherical, diag, full, tied}
-        Shape of the components: spherical, diag, full, or tied (one for all); auto compares them on held-out rows.
-    distribution : {bernoulli, gaussian, mixed}
-        bernoulli or gaussian, for --views; by default bernoulli for columns of 0 and 1. mixed takes numbers and categories
-        together, each column in its own way.
-    missing
-        Cells without a value: drop leaves their rows out, mean puts the mean of the column there, keep takes them as not
-        known; by default they are an error.
-    """
-    if distribution == "mixed":
-        _check_mixed(
-            {"--views": views, "--effects": effects, "--cluster": cluster, "--scale": scale}, covariance, keep_moments
-        )
-        return mixture_of_kinds(run, source, k, columns, ignore, missing, refine)
-    sizes = parse_sizes(k, "components")
-    groups = _parse_views(views, columns, ignore, scale, distribution)
-    _check_covariance(covariance, groups, refine)
-    results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
-    chosen = [name for group in groups for name in group] or split_names(columns)
+def mixture(run: MixtureOptions) -> dict[str, Any]:
+    """Learn a mixture of components of the rows of a table and write tables, a model and a report."""
+    if run.distribution == "mixed":
+        _check_mixed(run)
+        return mixture_of_kinds(run)
+    sizes = parse_sizes(run.k, "components")
+    groups = _parse_views(run)
+    _check_covariance(run.covariance, groups, run.refine)
+    results = run.results(run.source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
+    chosen = [name for group in groups for name in group] or split_names(run.columns)
     option, reason = "--views" if groups else "--columns", "a mixture needs two or more"
-    read_options = run.reading(missing, (*MISSING, "keep")).code_two_values()
-    covariates = Covariates.read(source, effects, cluster, read_options)
+    read_options = run.reading(run.missing, (*MISSING, "keep")).code_two_values()
+    covariates = Covariates.read(run.source, run.effects, run.cluster, read_options)
     table = read_numbers(
-        source, chosen, _list_ignored(chosen, ignore, covariates, option), 2, reason, read_options, option
+        run.source, chosen, _list_ignored(chosen, run.ignore, covariates, option), 2, reason, read_options, option
     )
-    fit_effects = prepare_effects(covariates.select_rows(table.rows), len(table.rows), effects, cluster)
-    sizes = sizes.limit_to(*_count_supported(table, groups, bool(refine)))
-    options: dict[str, Any] = {"refine": refine, **run.parameters}
-    reading: dict[str, Any] = {"columns": list(table.columns)} | missing_setting(missing)
+    fit_effects = prepare_effects(covariates.select_rows(table.rows), len(table.rows), run.effects, run.cluster)
+    sizes = sizes.limit_to(*_count_supported(table, groups, bool(run.refine)))
+    options = run.parameters_of(MultiViewMixture if groups else SphericalGaussianMixture)
+    reading: dict[str, Any] = {"columns": list(table.columns)} | missing_setting(run.missing)
     if groups:
-        options["distribution"] = distribution or _choose_distribution(table.values)
+        options["distribution"] = run.distribution or _choose_distribution(table.values)
     else:
-        shape = "spherical" if covariance == "auto" and keep_moments else covariance
-        options |= {"covariance_type": shape, "keep_moments": keep_moments}
-    if not groups and scale is not False:
+        options["covariance_type"] = "spherical" if run.covariance == "auto" and run.keep_moments else run.covariance
+    if not groups and run.scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: distances and errors are in standard deviations.")
     rows = scale_rows(table.values, reading)
@@ -122,7 +84,7 @@ def mixture(
         compare=lambda: (
             _compare_held_out(rows, table, groups, quiet) if groups else _compare_by_folds(rows, table, quiet, shapes)
         ),
-        messages=lambda model: _describe_shape(model, covariance),
+        messages=lambda model: _describe_shape(model, run.covariance),
     )  # fmt: skip
     return summary | criteria
 
@@ -130,20 +92,19 @@ def mixture(
 # --- options ----------------------------------------------------------------------------------------------------
 
 
-def _parse_views(
-    views: str | None, columns: str | None, ignore: str | None, scale: bool | None, distribution: str | None
-) -> list[list[str]]:
+def _parse_views(run: MixtureOptions) -> list[list[str]]:
     """Parse the groups of columns; empty without --views."""
+    views, distribution = run.views, run.distribution
     if views is None:
         if distribution is not None:
             raise LatentiaError(
                 "--distribution needs --views; without them use --distribution mixed, or choose a shape with --covariance."
             )
         return []
-    for option, value in (("--columns", columns), ("--ignore", ignore)):
+    for option, value in (("--columns", run.columns), ("--ignore", run.ignore)):
         if value is not None:
             raise LatentiaError(f"{option}: --views names the columns already; leave {option} out.")
-    if scale is not None:
+    if run.scale is not None:
         raise LatentiaError("--scale: with --views every column has its own scale; leave it out.")
     if distribution is not None:
         check_choice("--distribution", distribution, ("bernoulli", "gaussian"))
@@ -157,13 +118,16 @@ def _parse_views(
     return groups
 
 
-def _check_mixed(options: dict[str, Any], covariance: str, keep_moments: bool) -> None:
+def _check_mixed(run: MixtureOptions) -> None:
     """Raise for options that do not go with columns of several kinds."""
-    shape = None if covariance == "auto" else covariance
-    for option, value in (options | {"--covariance": shape, "--keep-moments": keep_moments or None}).items():
-        if value is not None:
+    unused = dict.fromkeys(("views", "effects", "cluster", "scale"), None) | {
+        "covariance": "auto",
+        "keep_moments": False,
+    }
+    for name, default in unused.items():
+        if getattr(run, name) != default:
             raise LatentiaError(
-                f"{option}: leave it out with --distribution mixed, which treats every column by its kind."
+                f"--{name.replace('_', '-')}: leave it out with --distribution mixed, which treats every column by its kind."
             )
 
 

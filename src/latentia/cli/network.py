@@ -22,7 +22,7 @@ from ..report.noisy_or import percent
 from ..report.parts import count
 from ..system.progress import progress_bar
 from ..system.terminal import say
-from ._run import Run
+from ._records import NetworkOptions
 from ._shared import ReadOptions, check_file, learn, write_csv
 from ._tables import Labels, Table, announce, describe_source, quote_names, read_like, read_numbers, to_binary
 
@@ -32,51 +32,21 @@ _BATCH_ROWS = 5000
 _EXPECTED_VALUES = "values are 1 (on) or 0 (off)"
 
 
-def network(
-    run: Run,
-    source: Path,
-    layers: int = 1,
-    real: bool = False,
-    above: float | None = None,
-    min_count: int = 1,
-    columns: str | None = None,
-    ignore: str | None = None,
-    vocabulary: Path | None = None,
-    splits: int = 1,
-    refine: str = "auto",
-    missing: str | None = None,
-) -> dict[str, Any]:
-    """Learn a sparse network of hidden units above columns that are on or off, and write tables, a model and a report.
-
-    Parameters
-    ----------
-    source
-        A table with a header, 1 where a column is on and 0 where not: CSV, TSV, Excel, Parquet; MatrixMarket; or a UCI bag
-        of words.
-    layers : --layers, -l, >= 1, <= 5
-        Hidden layers above the columns.
-    real
-        Columns hold real values: sums of the units' edges, and noise.
-    above
-        Values above this are on, and all others off; 0 for counts of words.
-    min_count : >= 1
-        Leave out columns that are on in fewer rows.
-    missing
-        Cells without a value: drop leaves their rows out; by default they are an error.
-    """
-    if real and above is not None:
+def network(run: NetworkOptions) -> dict[str, Any]:
+    """Learn a sparse network of hidden units above columns that are on or off, and write tables, a model and a report."""
+    if run.real and run.above is not None:
         raise LatentiaError("--real and --above: give one of the two.")
-    if real and min_count > 1:
-        raise LatentiaError(f"--min-count {min_count}: real values are not on or off; leave it out.")
-    results = run.results(source, _CODES, "columns.csv", "edges.csv", "units.csv")
-    read_options = run.reading(missing, ("drop",)).code_two_values()
-    table = _read(source, columns, ignore, vocabulary, read_options)
-    data = _keep_frequent(_threshold(table, real, above, _remedy), real, min_count)
-    options = {"input_type": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
+    if run.real and run.min_count > 1:
+        raise LatentiaError(f"--min-count {run.min_count}: real values are not on or off; leave it out.")
+    results = run.results(run.source, _CODES, "columns.csv", "edges.csv", "units.csv")
+    read_options = run.reading(run.missing, ("drop",)).code_two_values()
+    table = _read(run, read_options)
+    data = _keep_frequent(_threshold(table, run.real, run.above, _remedy), run.real, run.min_count)
+    options = run.parameters_of(SparseNetwork) | {"input_type": "real" if run.real else "binary"}
     return learn(
-        results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
+        results, data.source, [None], lambda _: SparseNetwork(**options).fit(data.values),
         lambda model, _: summarize_network(model, data.values, columns=data.columns),
-        description=describe_source(data), reading={"columns": list(data.columns), "above": above},
+        description=describe_source(data), reading={"columns": list(data.columns), "above": run.above},
         write_more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 
@@ -89,15 +59,14 @@ def _is_bag(source: Path) -> bool:
     return source.exists() and not is_table(source) and (source.is_dir() or not has_columns(source))
 
 
-def _read(
-    source: Path, columns: str | None, ignore: str | None, vocabulary: Path | None, read_options: ReadOptions
-) -> Table:
+def _read(run: NetworkOptions, read_options: ReadOptions) -> Table:
+    source, vocabulary = run.source, run.vocabulary
     if not _is_bag(source):
         if vocabulary is not None:
             raise LatentiaError(f"--vocabulary: {source.name} has names of columns; leave it out.")
         reason = f"a unit switches {_MIN_COLUMNS} columns or more"
-        return read_numbers(source, columns, ignore, _MIN_COLUMNS, reason, read_options)
-    for option, value in (("--columns", columns), ("--ignore", ignore)):
+        return read_numbers(source, run.columns, run.ignore, _MIN_COLUMNS, reason, read_options)
+    for option, value in (("--columns", run.columns), ("--ignore", run.ignore)):
         if value:
             raise LatentiaError(f"{option}: a bag of words has no columns to choose; leave it out.")
     words = None if vocabulary is None else check_file(vocabulary, "--vocabulary")

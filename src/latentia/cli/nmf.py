@@ -24,8 +24,8 @@ from ..system.scratch import real_path
 from ..system.terminal import say
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
+from ._records import NmfOptions
 from ._results import Results
-from ._run import Run
 from ._shared import (
     Comparison,
     ReadOptions,
@@ -98,101 +98,45 @@ class _Data:
         return [f"{self.unit} {number}" for number in self.labels.rows]
 
 
-def nmf(
-    run: Run,
-    source: Path,
-    k: str = "5",
-    method: str = "auto",
-    mixing: str = "auto",
-    eps: float | None = None,
-    pooled: bool = True,
-    refine: str = "0",
-    counts: bool = False,
-    image: str | None = None,
-    shape: str | None = None,
-    array: str | None = None,
-    names: str | None = None,
-    columns: str | None = None,
-    ignore: str | None = None,
-    exact: bool = False,
-    budget: float | None = None,
-    splits: int = 3,
-    missing: str | None = None,
-) -> dict[str, Any]:
-    """Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report.
-
-    Parameters
-    ----------
-    source
-        A table with a header: CSV, TSV, Excel, Parquet; MatrixMarket; NumPy (.npy, .npz), also an image of several bands;
-        or a folder of pictures of one size: PNG, JPEG, TIFF.
-    k : -k, --components, -r
-        Number of components; FROM:TO:STEP compares a range, auto as many as it takes.
-    method : {auto, spa, farthest, spa-spa, whitened, snpa, robust-lp}
-        How rows are chosen: auto, spa, farthest, spa-spa, whitened, snpa, robust-lp.
-    mixing : {auto, simplex, cone}
-        simplex: the shares of a row sum to 1. cone: rows may have any scale. auto: as the rows look.
-    eps
-        Noise of a row, sum of absolute values, for robust-lp; estimated by default.
-    pooled : --pooled/--single
-        Whether a component is the mean of the rows near its row, or that alone.
-    refine
-        Rounds of polish by coordinate descent, at most: 0 keeps single rows, auto stops at the noise.
-    counts
-        Numbers are counts: rows are sums of components, by the Kullback-Leibler divergence.
-    image
-        WIDTHxHEIGHT of the image whose pixels the rows are, row by row: draws maps.
-    shape
-        WIDTHxHEIGHT of the pictures that the rows are: components are drawn as pictures.
-    array
-        Name of the array in a .npz file; by default its largest one.
-    names
-        Column of a table with the names of its rows.
-    exact
-        Factor a small table of whole numbers, decimals and fractions exactly, or prove that none is.
-    budget : >= 0.001
-        Seconds for --exact, by default 30.
-    missing
-        Cells without a value: drop leaves their rows out, mean puts the mean of the column there, keep takes them as not
-        known; by default they are an error.
-    """
-    if exact:
-        unused_options = {"eps": eps, "image": image, "shape": shape, "array": array, "missing": missing}
-        refuse_options(source, "--exact does not use it", **unused_options)
-        if source.is_dir() or is_image(source) or is_array(source):
-            raise LatentiaError(f"--exact: {source}: pictures and arrays hold rounded numbers; give a table.")
-        results = run.results(source, *EXACT_FILES)
-        return factor_exactly(results, k, budget or _BUDGET, run.reading(), columns=columns, ignore=ignore, names=names)
-    refuse_options(source, "is for --exact", budget=budget)
-    sizes = parse_sizes(k, "components", auto=True)
-    if len(sizes) != 1 and not splits:
-        raise LatentiaError(f"--splits 0: -k {k} compares what fits on parts of the rows say; give 1 or more.")
-    if eps is not None and not (eps > 0 and np.isfinite(eps)):
-        raise LatentiaError(f"--eps {eps}: expected a number above 0.")
-    if counts:
-        chosen = {"method": method, "mixing": mixing, "refine": refine}
+def nmf(run: NmfOptions) -> dict[str, Any]:
+    """Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report."""
+    if run.exact:
+        unused_options = {name: getattr(run, name) for name in ("eps", "image", "shape", "array", "missing")}
+        refuse_options(run.source, "--exact does not use it", **unused_options)
+        if run.source.is_dir() or is_image(run.source) or is_array(run.source):
+            raise LatentiaError(f"--exact: {run.source}: pictures and arrays hold rounded numbers; give a table.")
+        return factor_exactly(run, run.results(run.source, *EXACT_FILES), run.budget or _BUDGET)
+    refuse_options(run.source, "is for --exact", budget=run.budget)
+    sizes = parse_sizes(run.k, "components", auto=True)
+    if len(sizes) != 1 and not run.splits:
+        raise LatentiaError(f"--splits 0: -k {run.k} compares what fits on parts of the rows say; give 1 or more.")
+    if run.eps is not None and not (run.eps > 0 and np.isfinite(run.eps)):
+        raise LatentiaError(f"--eps {run.eps}: expected a number above 0.")
+    if run.counts:
+        chosen = {"method": run.method, "mixing": run.mixing, "refine": run.refine}
         set_options = {name: value for name, value in chosen.items() if str(value) not in ("auto", "0")}
-        refuse_options(source, "--counts chooses no rows", eps=eps, image=image, shape=shape, **set_options)
-    shapes = _parse_shape("--image", image), _parse_shape("--shape", shape)
-    if image is not None and shape is not None:
+        refuse_options(
+            run.source, "--counts chooses no rows", eps=run.eps, image=run.image, shape=run.shape, **set_options
+        )
+    shapes = _parse_shape("--image", run.image), _parse_shape("--shape", run.shape)
+    if run.image is not None and run.shape is not None:
         raise LatentiaError("--image and --shape: rows are pixels of one image or pictures themselves; give one.")
-    results = run.results(source, *_FILES)
-    of_tables = {"columns": columns, "ignore": ignore, "names": names, "missing": missing, "encoding": run.encoding}
-    read_options = run.reading(missing, (*MISSING, "keep")).code_two_values(amounts=True)
-    if source.is_dir() or is_image(source):
-        refuse_options(source, "pictures have no columns", **of_tables)
-        refuse_options(source, "pictures are no arrays", array=array)
-        refuse_options(source, "pictures have a shape of their own", image=image, shape=shape)
-        data = _read_picture_rows(source)
-    elif is_array(source):
-        refuse_options(source, "an array has no columns with names", **of_tables)
-        data = _read_array_rows(source, array, *shapes)
+    results = run.results(run.source, *_FILES)
+    of_tables = {name: getattr(run, name) for name in ("columns", "ignore", "names", "missing", "encoding")}
+    read_options = run.reading(run.missing, (*MISSING, "keep")).code_two_values(amounts=True)
+    if run.source.is_dir() or is_image(run.source):
+        refuse_options(run.source, "pictures have no columns", **of_tables)
+        refuse_options(run.source, "pictures are no arrays", array=run.array)
+        refuse_options(run.source, "pictures have a shape of their own", image=run.image, shape=run.shape)
+        data = _read_picture_rows(run.source)
+    elif is_array(run.source):
+        refuse_options(run.source, "an array has no columns with names", **of_tables)
+        data = _read_array_rows(run.source, run.array, *shapes)
     else:
-        refuse_options(source, "only .npz files have arrays with names", array=array)
-        data = _read_rows(source, columns, ignore, names, *shapes, read_options)
-    options = {"method": method, "mixing": mixing, "eps": eps, "pooled": pooled, "refine": refine}
-    options = ({} if counts else options) | {"n_splits": splits} | run.parameters
-    return _learn(results, data, sizes, PoissonNMF if counts else SeparableNMF, options)
+        refuse_options(run.source, "only .npz files have arrays with names", array=run.array)
+        data = _read_rows(run, *shapes, read_options)
+    method: type[Any] = PoissonNMF if run.counts else SeparableNMF
+    return _learn(results, data, sizes, method, run.parameters_of(method))
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -208,22 +152,15 @@ def _parse_shape(option: str, text: str | None) -> Shape:
     return int(match[2]), int(match[1])
 
 
-def _read_rows(
-    source: Path,
-    columns: str | None,
-    ignore: str | None,
-    names: str | None,
-    image: Shape,
-    picture: Shape,
-    read_options: ReadOptions,
-) -> _Data:
+def _read_rows(run: NmfOptions, image: Shape, picture: Shape, read_options: ReadOptions) -> _Data:
     """Read the columns of numbers of a table, and a column of names."""
+    source, names = run.source, run.names
     name_columns = [] if names is None else [names]
 
     def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         check_columns(source, kinds, "--names", name_columns)
-        unused = [*(split_names(ignore) or []), *(name for name in name_columns if kinds[name] != "text")]
-        chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
+        unused = [*(split_names(run.ignore) or []), *(name for name in name_columns if kinds[name] != "text")]
+        chosen = numeric_columns(source, kinds, split_names(run.columns), unused, 2, "mixtures need two or more")
         return ColumnChoice(chosen, name_columns, names is None and image is None)
 
     table = announce(read_table(source, choose, read_options))

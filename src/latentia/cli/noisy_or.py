@@ -21,7 +21,7 @@ from ..summaries import Summary, write_csv
 from ..system.progress import progress_bar
 from ..system.terminal import say
 from ._options import render_error
-from ._run import Run
+from ._records import NoisyOrOptions
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
@@ -43,86 +43,36 @@ _N_EXAMPLES = 3  # rows that are explained without --row
 _MAX_EXAMPLE_FINDINGS = 14  # largest number of findings of these rows
 
 
-def noisy_or(
-    run: Run,
-    source: Path,
-    k: str | None = None,
-    columns: str | None = None,
-    ignore: str | None = None,
-    prior: float | None = None,
-    corrections: int = 2,
-    refine: str = "auto",
-    row: list[int] | None = None,
-    threshold: float = 0.05,
-    baskets: bool = False,
-    rows: str | None = None,
-    min_df: int = 5,
-    name: list[str] | None = None,
-    missing: str | None = "keep",
-) -> dict[str, Any]:
-    """Learn hidden causes of findings that are present or absent and write tables, a network and a report.
-
-    Parameters
-    ----------
-    source
-        A table with a header, one finding per column, 1 or 0, empty where it is unknown: CSV, TSV, Excel, Parquet; or
-        MatrixMarket. With --baskets, a text whose lines list items.
-    k : -k, --causes, -m
-        Number of causes, estimated by default. FROM:TO:STEP compares a range.
-    columns
-        Columns of findings, separated by commas; by default all columns of numbers.
-    prior
-        Share of the rows in which every cause is at work, if known.
-    corrections : >= 0
-        Rounds that subtract moments of higher order.
-    row
-        Line of the file whose diagnosis is shown; may be given again for others.
-    threshold : >= 0, <= 1
-        Least strength of a link that is shown.
-    baskets
-        Each line of the file lists the items of one row, separated by commas.
-    rows : {long, wide}
-        Of baskets: long has a row for each item, and --columns may name the column of baskets and that of items.
-    min_df : >= 1
-        Of baskets: how many of them an item must be in.
-    name
-        Name of a cause, such as 0="the flu", by the number that another run gave it; for each cause.
-    missing
-        Cells without a value: keep takes them as unknown, drop leaves their rows out.
-    """
-    sizes = parse_sizes(k, "causes")
-    if prior is not None and not 0 < prior < 1:
-        raise LatentiaError(f"--prior {prior}: expected a share between 0 and 1. Leave --prior out to estimate it.")
-    results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
-    read_options, cause_names = run.reading(missing, ("keep", "drop")).code_two_values(), _names(name)
-    if baskets and (ignore or (columns and rows != "long")):
+def noisy_or(run: NoisyOrOptions) -> dict[str, Any]:
+    """Learn hidden causes of findings that are present or absent and write tables, a network and a report."""
+    sizes = parse_sizes(run.k, "causes")
+    if run.prior is not None and not 0 < run.prior < 1:
+        raise LatentiaError(f"--prior {run.prior}: expected a share between 0 and 1. Leave --prior out to estimate it.")
+    results = run.results(run.source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
+    read_options, cause_names = run.reading(run.missing, ("keep", "drop")).code_two_values(), _names(run.name)
+    if run.baskets and (run.ignore or (run.columns and run.rows != "long")):
         raise LatentiaError("--baskets: the file has no columns. Leave --columns and --ignore out.")
-    if rows is not None and not baskets:
+    if run.rows is not None and not run.baskets:
         raise LatentiaError("--rows: belongs to --baskets.")
     data = (
-        _read_baskets(source, read_options, min_df, rows=rows, columns=split_names(columns))
-        if baskets
-        else _read_findings(source, columns, ignore, read_options)
+        _read_baskets(run.source, read_options, run.min_df, rows=run.rows, columns=split_names(run.columns))
+        if run.baskets
+        else _read_findings(run.source, run.columns, run.ignore, read_options)
     )
     n = data.values.shape[1]
-    sizes = sizes.limit_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
-    places = _places(data, row)
-    options = {
-        "prior": prior,
-        "corrections": corrections,
-        "refine": refine,
-        **run.parameters,
-    }
+    sizes = sizes.limit_to(bounds.noisy_or_causes(n) if run.k else n, f"{data.source}: {n} findings")
+    places = _places(data, run.row)
+    options = run.parameters_of(NoisyOr)
 
     def build_summary(model: Any, _: Any) -> Summary:
         return summarize_noisy_or(
             model, data.values, columns=data.columns, rows=places, diagnoses=_explain(model, data, places, not run.quiet),
-            row_names=[f"{data.unit} {data.rows[place]}" for place in places], printed=bool(row), threshold=threshold,
+            row_names=[f"{data.unit} {data.rows[place]}" for place in places], printed=bool(run.row), threshold=run.threshold,
         )  # fmt: skip
 
     def write_files(folder: Path, model: Any) -> None:
         try:
-            model.write_bif(folder / _NETWORK, threshold)
+            model.write_bif(folder / _NETWORK, run.threshold)
         except LatentiaError as error:  # a finding has too many causes for its table
             say(f"note: {_NETWORK} is not written. {render_error(error)}")
         _write_posteriors(folder / _POSTERIORS, model, data)
@@ -130,8 +80,8 @@ def noisy_or(
     return learn(
         results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, cause_names), build_summary,
         write_more=write_files, description=describe_source(data),
-        reading={"columns": list(data.columns), "baskets": baskets}
-        | ({"rows": rows, "pair": split_names(columns)} if rows else {}),
+        reading={"columns": list(data.columns), "baskets": run.baskets}
+        | ({"rows": run.rows, "pair": split_names(run.columns)} if run.rows else {}),
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
 

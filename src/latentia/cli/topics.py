@@ -24,7 +24,7 @@ from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ..topics.race import Race, race_on_hidden_words
 from ._effects import check_effects, prepare_effects
 from ._prevalence import no_columns, prepare_prevalence
-from ._run import Run
+from ._records import TopicsOptions
 from ._shared import Comparison, ReadOptions, Sizes, check_file, hold_out, learn, name_source, parse_sizes
 from ._texts import parse_split, read_known, reading_options, say_columns, say_words, word_options
 
@@ -37,73 +37,26 @@ _CUT = (
 _MODELS = {"anchor": AnchorTopics, "lda": SpectralLDA, "single": SingleTopicModel}
 
 
-def topics(
-    run: Run,
-    source: Path,
-    k: str = "20",
-    model: str = "anchor",
-    column: str | None = None,
-    split: str | None = None,
-    metadata: Path | None = None,
-    group_by: list[str] | None = None,
-    over: str | None = None,
-    period: str | None = None,
-    effects: str | None = None,
-    cluster: str | None = None,
-    vocabulary: Path | None = None,
-    anchors: Path | None = None,
-    alpha0: float | None = None,
-    refine: str = "auto",
-    stop_words: str | None = None,
-    min_df: int | None = None,
-    max_df: float | None = None,
-    words: str | None = None,
-    keep_moments: bool = False,
-    name: list[str] | None = None,
-    names: Path | None = None,
-) -> dict[str, Any]:
-    """Learn topics of documents and write tables, a model and a report.
-
-    Parameters
-    ----------
-    source
-        A folder of texts, a file with one document per line, a CSV file or workbook, a UCI bag of words, or MatrixMarket.
-    k : -k, --topics
-        Number of topics; FROM:TO:STEP compares a range.
-    model : {anchor, lda, single, auto}
-        anchor: topics have words of their own. lda: proportions are Dirichlet. single: one topic per document. auto: single
-        where it predicts hidden words of held-out documents clearly better than anchor, otherwise anchor.
-    group_by
-        Column with the group of every document: topics by group, with error bars. May be repeated.
-    over
-        Column with dates or numbers: topics over time, with error bars and trends.
-    period
-        With --over: day, week, month, quarter, year, decade, century, or a width of numbers; by default it is chosen.
-    anchors
-        Anchors, one topic per line: words separated by spaces; word=strength allowed (anchor only).
-    name
-        Name of a topic, NUMBER=NAME, such as 3=guns, for tables, plots and pages; may be repeated.
-    names
-        CSV file with names of topics: the columns component and name.
-    alpha0
-        Sum of the Dirichlet parameters; estimated by default (lda only).
-    """
-    check_effects(effects)
-    sizes = parse_sizes(k, "topics")
-    names_given = _topic_names(name or [], names, sizes)
-    model_options = _model_options(model, anchors, alpha0, keep_moments)
-    results, read_options = run.results(source, *_FILES), run.reading()
-    word_choice, parts = word_options(stop_words, min_df, max_df, words), parse_split(split)
+def topics(run: TopicsOptions) -> dict[str, Any]:
+    """Learn topics of documents and write tables, a model and a report."""
+    check_effects(run.effects)
+    sizes = parse_sizes(run.k, "topics")
+    names_given = _topic_names(run.name or [], run.names, sizes)
+    model_options = _model_options(run)
+    results, read_options = run.results(run.source, *_FILES), run.reading()
+    word_choice, parts = word_options(run.stop_words, run.min_df, run.max_df, run.words), parse_split(run.split)
     corpus = readers.read_corpus(
-        source, column=column, split=parts, metadata=metadata, vocabulary=vocabulary, progress=read_options.progress,
-        cache=read_options.cache, encoding=read_options.encoding, **word_choice,
+        run.source, column=run.column, split=parts, metadata=run.metadata, vocabulary=run.vocabulary,
+        progress=read_options.progress, cache=read_options.cache, encoding=read_options.encoding, **word_choice,
     )  # fmt: skip
-    prevalence = prepare_prevalence(corpus, group_by or [], over, period)
-    measure_effects = prepare_effects(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
+    prevalence = prepare_prevalence(corpus, run.group_by or [], run.over, run.period)
+    measure_effects = prepare_effects(
+        corpus.columns, corpus.blocks.n_rows, run.effects, run.cluster, no_columns(corpus.source)
+    )
     sizes = _limit_sizes(corpus, sizes, model_options)
-    race = _race(corpus, sizes, run.parameters | {"refine": refine}) if model == "auto" else None
-    kind: Any = _MODELS[model if race is None else race.chosen]
-    options = model_options | {"refine": refine, "vocabulary": corpus.vocabulary} | run.parameters
+    race = _race(corpus, sizes, run.parameters | {"refine": run.refine}) if run.model == "auto" else None
+    kind: Any = _MODELS[run.model if race is None else race.chosen]
+    options = run.parameters_of(kind) | model_options | {"vocabulary": corpus.vocabulary}
 
     def build_summary(model: Any, _: Any) -> summaries.Summary:
         prevalences = prevalence(model)
@@ -116,21 +69,22 @@ def topics(
 
     return learn(
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), build_summary,
-        reading={"column": column, "split": parts} | reading_options(word_choice) | names_given,
+        reading={"column": run.column, "split": parts} | reading_options(word_choice) | names_given,
         compare=lambda: _make_comparison(kind, corpus, options | {"verbose": False}),
         facts={} if race is None else {"race": asdict(race) | {"why": str(race)}},
     )  # fmt: skip
 
 
-def _model_options(model: str, anchors: Path | None, alpha0: float | None, keep_moments: bool) -> dict[str, Any]:
+def _model_options(run: TopicsOptions) -> dict[str, Any]:
     """Return the options that only one model has."""
-    if anchors is not None and model != "anchor":
+    model, alpha0 = run.model, run.alpha0
+    if run.anchors is not None and model != "anchor":
         raise LatentiaError(f"--anchors: --model {model} has no anchors. Leave out one of the two.")
     if alpha0 is not None and model != "lda":
         raise LatentiaError(f"--alpha0: --model {model} has no such parameter. Use --model lda, or leave it out.")
     if alpha0 is not None and not 0 < alpha0 < np.inf:
         raise LatentiaError(f"--alpha0 {alpha0:g}: expected a positive number. Leave it out to estimate it.")
-    if keep_moments and model != "anchor":
+    if run.keep_moments and model != "anchor":
         raise LatentiaError(
             f"--keep-moments: --model {model} has no moments to keep. Use --model anchor, or leave it out."
         )
@@ -138,8 +92,8 @@ def _model_options(model: str, anchors: Path | None, alpha0: float | None, keep_
         return {"alpha0": alpha0}
     if model in ("single", "auto"):
         return {}
-    moment_options = {"keep_moments": True, "embedding": "projection"} if keep_moments else {}
-    return {"anchors": _read_anchors(anchors) if anchors else "greedy"} | moment_options
+    moment_options = {"keep_moments": True, "embedding": "projection"} if run.keep_moments else {}
+    return {"anchors": _read_anchors(run.anchors) if run.anchors else "greedy"} | moment_options
 
 
 def _limit_sizes(corpus: Corpus, sizes: Sizes, model_options: dict[str, Any]) -> Sizes:

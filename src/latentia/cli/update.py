@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,61 +11,35 @@ from typing import Any
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
-from ..reading import is_excel, reading_as
+from ..reading import reading_as
+from ._records import UpdateOptions
 from ._results import MODEL_FILE, Results, step_of
-from ._run import parse_column_options
-from ._shared import ReadOptions, learn, name_source
+from ._shared import learn, name_source
 
 
-def update(
-    model: Path,
-    source: Path,
-    forget: bool = False,
-    out: Path | None = None,
-    cache: Path | None = None,
-    no_cache: bool = False,
-    encoding: str | None = None,
-    role: list[str] | None = None,
-    missing_codes: str | None = None,
-    empty: str = "missing",
-    positive: list[str] | None = None,
-    id: str | None = None,
-    sheet: str | None = None,
-    jobs: int = -1,
-    force: bool = False,
-    quiet: bool = False,
-) -> dict[str, Any]:
-    """Add rows to a model, or remove them, as if it had been learned from the remaining rows.
-
-    The model's folder is rewritten, or another one (--out).
-
-    Parameters
-    ----------
-    model
-        A folder of results whose model was learned with --keep-moments.
-    source
-        Rows, in a form that the command of the model reads.
-    forget
-        Remove these rows instead of adding them.
-    """
-    fitted = load_extendable_model(model)
+def update(options: UpdateOptions) -> dict[str, Any]:
+    """Add rows to a model, or remove them, as if it had been learned from the remaining rows."""
+    fitted = load_extendable_model(options.model)
     read_rows = _find_family_function(fitted, "added")
     if read_rows is None:
-        raise LatentiaError(f"add rows to a {type(fitted).__name__} in Python, with partial_fit.", source=model)
-    step = step_of("forget" if forget else "add", source) if out is None else ""
-    results = Results(out or model, source, (), force or out is None, progress=not quiet, step=step)
-    results.check()
-    column_options = parse_column_options(role, missing_codes, empty, positive, id).like(fitted.reading_)
-    sheet = sheet or (fitted.reading_.get("sheet") if is_excel(source) else None)
-    with name_source(source.name), reading_as(column_options, sheet):
-        rows = read_rows(
-            fitted,
-            source,
-            ReadOptions.from_options(
-                quiet, cache, no_cache, encoding=encoding, column_options=column_options, sheet=sheet
-            ),
+        raise LatentiaError(f"add rows to a {type(fitted).__name__} in Python, with partial_fit.", source=options.model)
+    source, is_same = options.source, options.out is None
+    further_sources = {} if options.other is None else {"other": options.other}
+    if further_sources and "other" not in inspect.signature(read_rows).parameters:
+        raise LatentiaError(
+            f"{options.other}: rows of a {type(fitted).__name__} are in one source; leave this one out."
         )
-    fitted.set_params(n_jobs=jobs, verbose=not quiet)
+    sources = (source, *further_sources.values())
+    step = step_of("forget" if options.forget else "add", *sources) if is_same else ""
+    results = Results(
+        options.out or options.model, source, (), options.force or is_same, progress=not options.quiet, step=step
+    )
+    for path_read in sources:
+        replace(results, source=path_read).check()
+    read_options = options.reading_like(fitted, source)
+    with name_source(source.name), reading_as(read_options.column_options, read_options.sheet):
+        rows = read_rows(fitted, source, read_options, **further_sources)
+    fitted.set_params(n_jobs=options.jobs, verbose=not options.quiet)
 
     def change_model(_: Any) -> Any:
         if results.is_done():
@@ -71,7 +47,7 @@ def update(
                 "An earlier run made this change and was interrupted before it could report it; the model is unchanged."
             )
             return fitted
-        if not forget:
+        if not options.forget:
             return fitted.partial_fit(*rows)
         receipt = fitted.forget(*rows)
         messages.append(f"Forgot {receipt.n_rows:,} rows (SHA-256 {receipt.digest}); {receipt.n_left:,} remain.")

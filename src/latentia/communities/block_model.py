@@ -56,7 +56,7 @@ from ._weights import Weights, select_nodes
 _MAX_SUGGESTED = 60
 
 
-class MixedMembershipBlockModel(MembershipMethods, Staged):
+class MixedMembershipBlockModel(MembershipMethods, Staged["StarMoments", "_Answer"]):
     """Overlapping communities of a graph, with shares of membership for every node.
 
     Choose it for graphs whose nodes may belong to several groups, from some hundred nodes to millions: for shares instead of
@@ -252,7 +252,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         answer = refine_starts(moments.ends, recovered, self._choices())
         return _Answer(answer, *average_neighbours(moments.ends, answer.communities, answer.alpha0, self.n_jobs))
 
-    def _checks(self, fitted: Fitted) -> Evidence:
+    def _checks(self, fitted: Fitted[StarMoments, _Answer]) -> Evidence:
         """Measure fits on three quarters of the edges, residuals of the graph, and the assumptions of the theorem."""
         edges: _Edges = fitted.rows
         fit, _, high, low = fitted.model
@@ -337,7 +337,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
             *score_held_out_edges(part.communities, nodes, fitted_edges, held_out_edges, ends.directed, self._seed),
         )
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[StarMoments, _Answer]) -> None:
         fit, averages, *_ = fitted.model
         graph, linked, _, weights = fitted.rows
         c, n = fit.communities, graph.n_nodes

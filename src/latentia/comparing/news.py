@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 
 from .._control_characters import escape_controls
 from ..exceptions import LatentiaError
+from ..passes import Blocks
 
 _TAILS = np.array([0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3])  # shares of drawn rows below the thresholds
 _CAUTION = 2.0  # standard errors below a share to its lower bound
@@ -73,16 +74,17 @@ class News:
 
 def find_news(model: Any, X: Any, reference: Any = None) -> News:
     """Compare new rows with rows that a model draws, or with reference rows; see `Estimator.news`."""
+    X = model._rows_in_memory(X)
     scores = _scores_of(model, X)
     if reference is None:
         rng = np.random.default_rng([model._seed, 73])
         reference_scores = np.concatenate([_scores_of(model, model._draw_alike(X, rng)) for _ in range(_N_DRAWS)])
     else:
-        reference_scores = _scores_of(model, reference)
+        reference_scores = _scores_of(model, model._rows_in_memory(reference))
     for values, name in ((scores, "X"), (reference_scores, "reference")):
         if len(values) < _MIN_ROWS:
             raise LatentiaError(f"{name}: expected at least {_MIN_ROWS} {model.nouns[2]}, found {len(values)}.")
-    rng = np.random.default_rng(crc32(scores.tobytes()))
+    rng = np.random.default_rng(crc32(scores.astype(np.float32).tobytes()))  # rounding differs between containers
     alarm = bool(_largest_deviation(scores, reference_scores) > _alarm_limit(len(scores), len(reference_scores), rng))
     share, threshold = _share_below(scores, reference_scores)
     resampled = np.array(
@@ -153,7 +155,7 @@ def _share_below(scores: np.ndarray, reference: np.ndarray) -> tuple[float, floa
 
 def _fit_rest(model: Any, X: Any, rows: np.ndarray) -> Any:
     """Fit a model with one component to some rows; None if the family cannot."""
-    if len(rows) < _MIN_FITTED:
+    if len(rows) < _MIN_FITTED or isinstance(X, Blocks):
         return None
     try:
         return clone(model).set_params(n_components=1).fit(_safe_indexing(X, model._steps_of(rows)))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..fitting.additive import Additive, Receipt
+from ..fitting.stages import Parameters
 from ..moments import ColumnSpan, FramedSums
 from ..passes import Blocks
 from ._linear_map import Choice, Signal, choose_given_map, choose_method
@@ -26,7 +27,7 @@ class Joint:
     signal: Signal | None
 
 
-class AdditiveViews(Additive):
+class AdditiveViews(Additive[Joint, Parameters]):
     """Base of the estimators of one component of two views: from rows to `Joint` moments."""
 
     _target: ClassVar[bool] = False

@@ -17,7 +17,7 @@ from .._validation import weighted
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks, mean_cosine
 from ..exceptions import LatentiaError
 from ..fitting.base import halves_of_rows
-from ..fitting.stages import Fitted, Subset
+from ..fitting.stages import Fitted, Parameters, Subset
 from ..moments import ColumnSpan, FramedSums, span_of
 from ..passes import Blocks, Folds, assign_folds
 from ._added import AdditiveViews, Joint
@@ -73,7 +73,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
 C = TypeVar("C", bound="ContrastiveEstimator")
 
 
-class ContrastiveEstimator(AdditiveViews):
+class ContrastiveEstimator(AdditiveViews[Parameters]):
     """Base: a model of s1 in u = s1 + s2, v = A s2 + s3.
 
     A family defines what it learns from the covariance, cumulants and target of s1, and the distance of two answers.
@@ -205,13 +205,13 @@ class ContrastiveEstimator(AdditiveViews):
     def _distance(self, first: Any, second: Any, moments: Joint) -> np.ndarray:
         return self._compare(first, second)
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[Joint, Any]) -> None:
         specific: SpecificMoments = fitted.recovered
         self.linear_map_, self.inverse_map_, self.mean_ = specific.linear_map, specific.inverse_map, specific.mean_u
         self._mean_v, self._own_given_views = specific.mean_v, specific.view_weights
         self.n_passes_ = specific.moments.n_passes
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[Joint, Any]) -> tuple[list[Check], PartErrors]:
         """Compute errors from parts, widened by the bias towards no correction, which all parts share; and the checks."""
         specific: SpecificMoments = fitted.recovered
         answer, joint = fitted.model, fitted.moments
@@ -219,7 +219,7 @@ class ContrastiveEstimator(AdditiveViews):
         checks = self._lines(answer, specific, parts, joint.signal, joint.choice)
         return _escalate_repeated_signs(checks) + self._more_checks(answer, specific), parts
 
-    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted[Joint, Any]) -> np.ndarray | None:
         """Return how far components repeat; None without a shared signal, where U itself would repeat, and no contrast."""
         signal: Signal | None = fitted.moments.signal
         if signal is not None and signal.deviations <= _MIN_DEVIATIONS:
@@ -233,7 +233,7 @@ class ContrastiveEstimator(AdditiveViews):
         """Return an array for each component by which halves are compared; None where shares of rows are compared."""
         return None
 
-    def _errors(self, fitted: Fitted) -> PartErrors:
+    def _errors(self, fitted: Fitted[Joint, Any]) -> PartErrors:
         """Return errors from parts of the rows, widened by the bias."""
         return fitted.errors(self.n_splits).widen(self._pull(fitted.model, fitted.recovered), self._max_distance)
 

@@ -64,7 +64,7 @@ class _Fit(NamedTuple):
     coordinate_choice: CoordinateChoice
 
 
-class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
+class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged[Moments, _Fit]):
     """Directions along which cases vary more than controls: contrastive PCA with its strength from the data.
 
     Choose it for two tables of different rows with the same columns, such as patients and healthy people, where differences
@@ -261,7 +261,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     def _cost(self) -> Literal["free"]:
         return "free"
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[Moments, _Fit]) -> tuple[list[Check], PartErrors]:
         """Compute errors from parts, and check whether cases vary more along directions that are learned from other rows."""
         parts, moments = fitted.errors(self.n_splits), fitted.moments
         first, *further = contrasts = fitted.model.coordinate_choice.deviations
@@ -281,9 +281,9 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             ),
         ], parts  # fmt: skip
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[Moments, _Fit]) -> None:
         fit: _Fit = fitted.model
-        moments: Moments = fitted.moments
+        moments = fitted.moments
         contrast = fit.contrast
         self.coordinates_ = fit.coordinate_choice.coordinates
         self.filters_ = contrast.weights(self.coordinates_)
@@ -302,7 +302,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self.strength_, self.mean_ = contrast.strength, moments.cases.mean
         self._n_features_out, self.n_passes_ = len(contrast.directions), 3
 
-    def _component_view(self, fitted: Fitted) -> ComponentView:
+    def _component_view(self, fitted: Fitted[Moments, _Fit]) -> ComponentView:
         """Return coordinates of cases along the directions."""
         return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 

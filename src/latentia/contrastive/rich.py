@@ -68,7 +68,7 @@ class _Recovery:
     n_passes: int
 
 
-class RichComponents(Staged):
+class RichComponents(Staged[_Views, _Recovery]):
     """Rich component analysis: linear maps and cumulants of components that views share.
 
     The fit is deterministic, makes two passes over the data, and gives an expected error for every component in several views.
@@ -282,7 +282,7 @@ class RichComponents(Staged):
     def _distance(self, first: _Recovery, second: _Recovery, moments: Any) -> np.ndarray:
         return _errors(first.parts.maps, second.parts.maps, first.plan)
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[_Views, _Recovery]) -> tuple[list[Check], PartErrors]:
         """Compute errors from parts, widened for weak components: regressions are biased, and noise hides some directions."""
         recovery: _Recovery = fitted.recovered
         cumulants: ViewCumulants = fitted.moments.cumulants
@@ -304,7 +304,7 @@ class RichComponents(Staged):
             errors = PartErrors.missing("No component in several views is above the noise.")
         return _checks(plan, parts, errors, misfit, cumulants), errors
 
-    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted[_Views, _Recovery]) -> np.ndarray | None:
         """Compare the maps of the components in several views."""
         plan: Plan = fitted.recovered.plan
 
@@ -317,7 +317,7 @@ class RichComponents(Staged):
         halves = [maps(fitted.model_of(half).parts) for half in fitted.compared]
         return mean_cosine(maps(fitted.model.parts), halves) if plan.components_with_maps else None
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[_Views, _Recovery]) -> None:
         """Set fitted attributes, in the units of the data."""
         recovery: _Recovery = fitted.recovered
         plan, parts, self.n_passes_ = recovery.plan, recovery.parts, recovery.n_passes

@@ -37,7 +37,7 @@ from ._units import MAX_POLISHES
 _OF_COLUMNS = ("scale", "offset", "noise", "variance")  # parameters of each column in a real layer
 
 
-class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
+class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged["_Table", list[Layer]]):
     """Sparse deep network: hidden layers of units that are on or off, learned from below.
 
     The fit finds which columns belong to each unit, with signs, and how many units there are; it says for every pair of a unit
@@ -192,7 +192,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         """Add negative edges, the last step of Algorithm 6.1."""
         return add_negative_edges(moments.rows, recovered, self.n_jobs)
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[_Table, list[Layer]]) -> tuple[list[Check], PartErrors]:
         """Return checks of each layer, and the errors of units by odds of edges and by fits to halves."""
         table: _Table = fitted.moments
         layers: list[Layer] = fitted.model
@@ -205,7 +205,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         described = measure(table.rows, layers, self.n_jobs)
         return checks(NetworkMeasurements(layers, described, parts, len(table.group), self.n_layers)), parts
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[_Table, list[Layer]]) -> None:
         layers: list[Layer] = fitted.model
         rows: Rows = fitted.moments.rows
         self.layers_ = [layer.edges for layer in layers]
@@ -218,7 +218,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self.n_passes_ = 1 if fitted.moments.folds.leaders is None else 2
         self._warn()
 
-    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted[_Table, list[Layer]]) -> np.ndarray | None:
         """Compare the columns below units with fits on three quarters of the rows, since halves may lack units."""
         if not self.n_splits:
             return None
@@ -228,7 +228,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             parts.append(ComponentView(_count_paths(fitted.recovery_of(part))))
         return mean_repeat_shares(ComponentView(_count_paths(fitted.model)), parts)
 
-    def _component_shares(self, fitted: Fitted) -> np.ndarray:
+    def _component_shares(self, fitted: Fitted[_Table, list[Layer]]) -> np.ndarray:
         return compute_shares(fitted.model)
 
     def _rows(self, blocks: Blocks) -> tuple[Rows, np.ndarray]:

@@ -54,7 +54,7 @@ _SAMPLE = 2000
 _ONE_FEATURE = 0.75  # atoms with a larger share in one feature may be noise; planted atoms have up to half
 
 
-class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
+class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged[Folds, "_AtomsFit"]):
     """Dictionary learning that starts from the clusters of the connection graph.
 
     Choose it for rows that are combinations of a few of many atoms, also for more atoms than features: the graph finds the
@@ -261,16 +261,16 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     def _distance(self, first: _AtomsFit, second: _AtomsFit, moments: Any) -> np.ndarray:
         return atom_distances(first.atoms, second.atoms)
 
-    def _component_view(self, fitted: Fitted) -> ComponentView:
+    def _component_view(self, fitted: Fitted[Folds, _AtomsFit]) -> ComponentView:
         """Return the codes of rows."""
         return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
-    def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> np.ndarray:
+    def _may_be_nothing(self, fitted: Fitted[Folds, _AtomsFit], checks: Sequence[Check]) -> np.ndarray:
         """Return True also for atoms of one feature, which independent heavy-tailed features produce."""
         one_feature = (self.components_**2).max(axis=1) > _ONE_FEATURE
         return one_feature | np.asarray(super()._may_be_nothing(fitted, checks))
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[Folds, _AtomsFit]) -> tuple[list[Check], PartErrors]:
         """Compute errors from parts, widened for misfit and joint atoms; and check a half's atoms on other rows."""
         measured = _measure(fitted, self.n_jobs)
         misfit, coherence = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
@@ -347,9 +347,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     def _pass_over(self, blocks: Blocks) -> Any:
         return over(blocks, self.n_jobs, self.verbose)
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[Folds, _AtomsFit]) -> None:
         """Set fitted attributes, and warn if the graph gave too few atoms."""
-        model: _AtomsFit = fitted.model
+        model = fitted.model
         start: Start = fitted.recovered
         atoms, sums = model.atoms, model.sums
         signs = np.sign(np.take_along_axis(atoms, np.abs(atoms).argmax(axis=1)[:, None], axis=1))
@@ -507,8 +507,8 @@ class _AtomsFit(NamedTuple):
         return self._replace(atoms=self.atoms[order], sums=self.sums.reorder(order))
 
 
-def _measure(fitted: Fitted, n_jobs: int | None) -> Measurements:
-    model: _AtomsFit = fitted.model
+def _measure(fitted: Fitted[Folds, _AtomsFit], n_jobs: int | None) -> Measurements:
+    model = fitted.model
     rows = _sample_dense_rows(fitted.rows)
     codes = matching_pursuit(rows, model.atoms, model.sparsity + 1, n_jobs=n_jobs)
     return Measurements(

@@ -28,7 +28,7 @@ from ..passes.dask import convert_collections
 from ..system.threads import single_blas_thread
 from .base import copy_unfitted, fitting
 from .records import attributes_of
-from .stages import Staged
+from .stages import Moments, Parameters, Staged
 
 _COLUMN_ATTRIBUTES = (
     "n_features_in_",
@@ -68,7 +68,7 @@ class Receipt:
     digest: str
 
 
-class Additive(Staged):
+class Additive(Staged[Moments, Parameters]):
     """Base class of the estimators that are fitted on sums over rows.
 
     A family writes `_moments_from_sums` and, if needed, `_read`, which its ``fit`` calls as well, and `_sums`.
@@ -101,11 +101,11 @@ class Additive(Staged):
         check_width(width)
         return FramedSums.from_blocks(rows, self._order, folds, like, **options)
 
-    def _moments_from_sums(self, sums: Any) -> Any:
+    def _moments_from_sums(self, sums: Any) -> Moments:
         """Return what ``_moments`` returns, from sums."""
         raise NotImplementedError
 
-    def _add_refinement_rows(self, moments: Any, rows: Any) -> Any:
+    def _add_refinement_rows(self, moments: Moments, rows: Any) -> Moments:
         """Return the moments with rows on which the answer is refined."""
         return moments
 

@@ -99,6 +99,11 @@ class Estimator(BaseEstimator):
         """Return the rows by which `levels` groups the components."""
         return self._profile()
 
+    def _rows_in_memory(self, X: Any) -> Any:
+        """Return the rows of X for `news`, which needs them several times and by their numbers."""
+        (X,), _ = convert_collections(type(self).fit, (X,), {})
+        return X.table() if isinstance(X, Blocks) and len(X.shapes) == 1 else X
+
     def _row_scores(self, X: Any) -> np.ndarray | None:
         """Return a log-probability of each row, for `news`; None if the family has none."""
         return None

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -45,6 +45,9 @@ from ..passes import Blocks, Folds, assign_folds, sample_rows
 from .base import Estimator
 
 Groups: TypeAlias = tuple[int, ...]
+Moments = TypeVar("Moments")
+Parameters = TypeVar("Parameters")
+"""Results of ``_moments`` and ``_refine``."""
 
 _MAX_COMPARED_ROWS = 1000  # rows on which component views are compared
 _MIN_GAIN = 10.0  # nats by which an optimum must be more likely than another one on the same rows
@@ -80,7 +83,7 @@ class Subset:
         return self.groups == self.folds.all
 
 
-class Fitted:
+class Fitted(Generic[Moments, Parameters]):
     """Stages of a fit on all rows and on subsets; a subset is fitted once, at its first use.
 
     Attributes
@@ -101,18 +104,18 @@ class Fitted:
         A sentence on a second method that the errors were compared with, where this fit made one.
     """
 
-    model: Any
+    model: Parameters
     recovered: Any
 
-    def __init__(self, method: Staged, rows: Any, folds: Folds, moments: Any) -> None:
+    def __init__(self, method: Staged[Moments, Parameters], rows: Any, folds: Folds, moments: Moments) -> None:
         self.method, self.rows, self.folds, self.moments = method, rows, folds, moments
         self._recoveries: dict[Groups, Any] = {}
-        self._models: dict[Groups, Any] = {}
-        self._refined_again: dict[Groups, Any] = {}
+        self._models: dict[Groups, Parameters] = {}
+        self._refined_again: dict[Groups, Parameters | None] = {}
         self.groups, self.compared, self.rival = folds.all, list[Groups](), ""
 
     @classmethod
-    def run(cls, method: Staged, rows: Any, folds: Folds, moments: Any) -> Fitted:
+    def run(cls, method: Staged[Moments, Parameters], rows: Any, folds: Folds, moments: Moments) -> Self:
         """Run the stages on all rows."""
         fitted = cls(method, rows, folds, moments)
         fitted.model, fitted.recovered = fitted.model_of(folds.all), fitted.recovery_of(folds.all)
@@ -125,7 +128,7 @@ class Fitted:
             self._recoveries[groups] = self.method._recover(self.moments, subset, self._choices_for(groups))
         return self._recoveries[groups]
 
-    def model_of(self, groups: Groups) -> Any:
+    def model_of(self, groups: Groups) -> Parameters:
         """Return the result of ``_refine`` for some folds."""
         if groups not in self._models:
             recovered, subset = self.recovery_of(groups), Subset(groups, self.folds, self.rows)
@@ -137,11 +140,11 @@ class Fitted:
         full = self.folds.all
         return None if groups == full else self.method._shared_choices(self._recoveries[full], self._models[full])
 
-    def cached_model(self, groups: Groups) -> Any | None:
+    def cached_model(self, groups: Groups) -> Parameters | None:
         """Return the answer of some folds, or None if it was not computed yet."""
         return self._models.get(groups)
 
-    def refine_full_fit(self, groups: Groups) -> Any | None:
+    def refine_full_fit(self, groups: Groups) -> Parameters | None:
         """Refine the answer of all rows on some folds; return None if the family does not, or nothing can be gained."""
         if groups not in self._refined_again:
             subset, method = Subset(groups, self.folds, self.rows), self.method
@@ -183,7 +186,7 @@ class Fitted:
         )
         return PartErrors(np.minimum(errors, self.method._max_distance), n_parts, n_failed, reason)
 
-    def halves(self, n_splits: int) -> list[tuple[Any, Any]]:
+    def halves(self, n_splits: int) -> list[tuple[Parameters, Parameters]]:
         """Return pairs of answers for the halves of each split, where both halves can be fitted."""
         answers = []
         with warnings.catch_warnings():
@@ -218,7 +221,7 @@ class Fitted:
         """Sample of the rows on which the answers of subsets are compared."""
         return Blocks.from_array(*sample_rows(self.rows, _MAX_COMPARED_ROWS))
 
-    def _fit_attributes_of(self, groups: Groups) -> Staged:
+    def _fit_attributes_of(self, groups: Groups) -> Staged[Moments, Parameters]:
         """Return a copy of the estimator with the fitted attributes of some folds."""
         method, fitted = copy(self.method), copy(self)
         fitted.groups, fitted.model, fitted.recovered = groups, self.model_of(groups), self.recovery_of(groups)
@@ -240,7 +243,7 @@ class Fitted:
                     reason = str(error)
         return distances, reason
 
-    def _part(self, groups: Groups) -> Any:
+    def _part(self, groups: Groups) -> Parameters:
         """Return the answer of some folds, or that of all rows refined on them where it is clearly more likely.
 
         EM started from half the data finds worse optima, which would overstate the error. Where both are about as likely, the
@@ -254,7 +257,9 @@ class Fitted:
         return refined if gain > _MIN_GAIN else answer
 
 
-def fit_alone(method: Staged, rows: Any, settings: Mapping[str, Any]) -> Fitted:
+def fit_alone(
+    method: Staged[Moments, Parameters], rows: Any, settings: Mapping[str, Any]
+) -> Fitted[Moments, Parameters]:
     """Run the stages on other rows, with other settings and without evidence."""
     method_alone = copy(method)
     method_alone.__dict__ |= {"n_splits": 0, "keep_moments": False, "verbose": False, **settings}
@@ -262,7 +267,7 @@ def fit_alone(method: Staged, rows: Any, settings: Mapping[str, Any]) -> Fitted:
     return Fitted.run(method_alone, rows, folds, method_alone._moments(rows, folds))
 
 
-class Staged(Estimator):
+class Staged(Estimator, Generic[Moments, Parameters]):
     """Base class of the estimators that are fitted in four stages."""
 
     refine: Any
@@ -279,29 +284,31 @@ class Staged(Estimator):
         """Assign the rows to folds."""
         return assign_folds(rows, self._seed)
 
-    def _moments(self, rows: Any, folds: Folds) -> Any:
+    def _moments(self, rows: Any, folds: Folds) -> Moments:
         raise NotImplementedError
 
-    def _shared_choices(self, recovered: Any, model: Any) -> Any:
+    def _shared_choices(self, recovered: Any, model: Parameters) -> Any:
         """Return the record that fits of subsets take over from the full fit: sizes, plans, starts; None by default."""
         return None
 
-    def _recover(self, moments: Any, subset: Subset, choices: Any) -> Any:
+    def _recover(self, moments: Moments, subset: Subset, choices: Any) -> Any:
         """Recover the parameters; ``choices`` are those of the full fit; None for all rows, or without any."""
         raise NotImplementedError
 
-    def _refine(self, recovered: Any, moments: Any, subset: Subset, choices: Any) -> Any:
-        return recovered
+    def _refine(self, recovered: Any, moments: Moments, subset: Subset, choices: Any) -> Parameters:
+        return recovered  # type: ignore[no-any-return]
 
-    def _restart(self, model: Any, moments: Any, subset: Subset) -> Any:
+    def _restart(self, model: Parameters, moments: Moments, subset: Subset) -> Parameters | None:
         """Refine the answer of all rows on a subset; return None where nothing is to be gained."""
         return None
 
-    def _is_best(self, answer: Any, model: Any, moments: Any, subset: Subset, min_gain: float) -> bool:
+    def _is_best(
+        self, answer: Parameters, model: Parameters, moments: Moments, subset: Subset, min_gain: float
+    ) -> bool:
         """Return True if a few steps show that ``_restart`` cannot be more likely by so many nats than ``answer``."""
         return False
 
-    def _distance(self, first: Any, second: Any, moments: Any) -> np.ndarray:
+    def _distance(self, first: Parameters, second: Parameters, moments: Moments) -> np.ndarray:
         """Return the distance of each component to its nearest one in a second answer, shape (K,)."""
         raise NotImplementedError
 
@@ -313,7 +320,7 @@ class Staged(Estimator):
         """
         return "passes" if self.refine else "free"
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[Moments, Parameters]) -> None:
         """Set the fitted attributes."""
         raise NotImplementedError
 
@@ -322,17 +329,19 @@ class Staged(Estimator):
         steps = refinement.log_likelihood
         self.__dict__ |= {"refinement_": steps, "n_iter_": len(steps), "converged_": bool(refinement.converged)}
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors] | Evidence:
+    def _checks(self, fitted: Fitted[Moments, Parameters]) -> tuple[list[Check], PartErrors] | Evidence:
         """Return checks and expected errors, or the evidence made of them."""
         raise NotImplementedError
 
-    def _component_view(self, fitted: Fitted) -> ComponentView | None:
+    def _component_view(self, fitted: Fitted[Moments, Parameters]) -> ComponentView | None:
         """Return the view of the components on ``fitted.comparison_rows``; None for an estimator of a single number."""
         if not hasattr(self, "predict_proba") or not isinstance(fitted.rows, Blocks):
             return None
         return ComponentView(np.asarray(self.predict_proba(fitted.comparison_rows)).T)
 
-    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
+    def _real_and_simulated(
+        self, fitted: Fitted[Moments, Parameters], rng: np.random.Generator
+    ) -> RealAndSimulated | None:
         """Return some rows, and as many simulated ones of the same design; None if the family cannot simulate rows.
 
         The default uses ``sample``, for estimators of complete tables.
@@ -347,15 +356,15 @@ class Staged(Estimator):
         simulated = np.asarray(simulated[0] if isinstance(simulated, tuple) else simulated, dtype=np.float64)
         return RealAndSimulated(rows, simulated, self.column_names or ()) if simulated.shape == rows.shape else None
 
-    def _component_shares(self, fitted: Fitted) -> np.ndarray | None:
+    def _component_shares(self, fitted: Fitted[Moments, Parameters]) -> np.ndarray | None:
         """Return the share of the data of each component, shape (K,), if no fitted attribute holds it."""
         return None
 
-    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted[Moments, Parameters]) -> np.ndarray | None:
         """Return how much of each component repeats on other rows, shape (K,)."""
         return fitted.repeat_shares()
 
-    def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> bool | np.ndarray:
+    def _may_be_nothing(self, fitted: Fitted[Moments, Parameters], checks: Sequence[Check]) -> bool | np.ndarray:
         """Return True, or a mask of components, where rows without components could give the same answer on halves."""
         return any(check.role == "veto" and check.holds is False for check in checks)
 
@@ -392,14 +401,14 @@ class Staged(Estimator):
         """Add entries of all other columns to the fitted arrays."""
         raise NotImplementedError
 
-    def _simulation_checks(self, fitted: Fitted) -> list[Check]:
+    def _simulation_checks(self, fitted: Fitted[Moments, Parameters]) -> list[Check]:
         """Compare rows simulated by the model with real ones."""
         if fitted.rows is None or not getattr(self, "n_splits", 0):
             return []
         tables = self._real_and_simulated(fitted, np.random.default_rng([self._seed, 107]))
         return [] if tables is None else simulation_checks(tables, self._seed, self._nouns[2].removesuffix("s"))
 
-    def _fit_stages(self, rows: Any, exact: Any = None, folds: Folds | None = None) -> Self:
+    def _fit_stages(self, rows: Any, exact: Moments | None = None, folds: Folds | None = None) -> Self:
         """Run the stages in order; ``exact`` moments replace those of the rows, which may then be None."""
         folds = self._assign_folds(rows) if folds is None else folds
         fitted = Fitted.run(self, rows, folds, self._moments(rows, folds) if exact is None else exact)

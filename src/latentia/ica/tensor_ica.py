@@ -76,7 +76,7 @@ _ROUGH_OPTIONS: dict[str, Any] = {"n_init": 2, "max_iter": 30, "tol": 1e-3}  # f
 _MAX_COMPONENTS = 96  # Their fourth moments, four groups of (pairs x pairs), fit into a gigabyte.
 
 
-class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
+class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive["_Moments", "_Unmixing"]):
     """Independent component analysis by tensor decomposition of the fourth cumulant.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -341,13 +341,13 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         matrix, inverse = result.rotation @ start.matrix, start.inverse @ result.rotation.T
         return _Unmixing(matrix, inverse, len(result.log_likelihood), result.log_likelihood, result.turn)
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[_Moments, _Unmixing]) -> tuple[list[Check], PartErrors]:
         """Check the misfit of the cumulant, expected errors, and the theorem's assumptions.
 
         Refined fits on three quarters of the rows count too: without them the expected errors of 120 planted sets were off by a
         factor of 1.38 (root mean square), with them by 1.31.
         """
-        moments: _Moments = fitted.moments
+        moments = fitted.moments
         recovery: _Recovery = fitted.recovered
         folds = moments.folds
         rest = recovery.noisy.rest if recovery.noisy else None
@@ -369,11 +369,11 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     def _cost(self) -> Literal["free"]:
         return "free"
 
-    def _component_view(self, fitted: Fitted) -> ComponentView:
+    def _component_view(self, fitted: Fitted[_Moments, _Unmixing]) -> ComponentView:
         """Return the sources of rows."""
         return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
-    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated:
+    def _real_and_simulated(self, fitted: Fitted[_Moments, _Unmixing], rng: np.random.Generator) -> RealAndSimulated:
         """Return sources, and sources that are permuted across rows: independent with the same distributions.
 
         Noise of twice the expected error hides the crosstalk that this error explains.
@@ -389,11 +389,11 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     def _distance(self, first: _Unmixing, second: _Unmixing, moments: _Moments) -> np.ndarray:
         return _crosstalk(second.matrix @ first.inverse)
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[_Moments, _Unmixing]) -> None:
         """Set sources in the units of ``whiten``."""
         unmixing: _Unmixing = fitted.model
         recovery: _Recovery = fitted.recovered
-        moments: _Moments = fitted.moments
+        moments = fitted.moments
         components, mixing, self.mean_ = _to_features(unmixing, recovery, moments)
         unit = np.sqrt(moments.sum_groups(moments.folds.all).n) if self.whiten == "arbitrary-variance" else 1.0
         self.components_, self.mixing_, self.n_components_ = components / unit, mixing * unit, len(components)

@@ -33,6 +33,7 @@ _MAX_REMAINING_GAIN = 0.02  # nats: EM has converged if the predicted and the la
 _MAX_REMAINING_SHARE = 1e-9  # share of the log-likelihood: the same limit for large data
 _CALM_STEPS = 3  # number of steps in a row for which the gains must stay below
 _ROUNDING = 1e-12  # relative rounding of the log-likelihood: smaller gains are invisible
+_MIN_VISIBLE_GAIN = 1e-20  # nats of a coordinate alone: slopes that promise less are rounding
 _MEMORY_BYTES = 1 << 28  # memory of the kept pairs of steps
 _MAX_PAIRS = 20
 _MAX_CORRECTION = 3.0  # largest correction: of a logarithm, or of a mean in standard deviations
@@ -228,7 +229,9 @@ class _Point:
 
     @cached_property
     def slope(self) -> np.ndarray:
-        return np.concatenate([distribution.slope() for distribution in self.expected])
+        """Gradient of the objective, zero where it is rounding, which differs with the order in which rows are summed."""
+        slope = np.concatenate([distribution.slope() for distribution in self.expected])
+        return np.where(np.square(slope) > _MIN_VISIBLE_GAIN * self.curvature, slope, 0.0)
 
     @cached_property
     def curvature(self) -> np.ndarray:

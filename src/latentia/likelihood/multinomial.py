@@ -126,6 +126,8 @@ class Responsibilities:
         Share of the documents that the last pass moved.
     corrected : float
         Change of the logarithm of the pseudo-counts in that pass.
+    batch_parts : list
+        Documents of the current batch, with their new responsibilities.
     """
 
     values: np.ndarray
@@ -135,6 +137,7 @@ class Responsibilities:
     n_begun: int = 0
     moved: float = 1.0
     corrected: float = np.inf
+    batch_parts: list[tuple[Counts, int, int, np.ndarray, np.ndarray]] = field(default_factory=list)
 
     @classmethod
     def empty(cls, n_documents: int, n_words: int, n_components: int) -> Responsibilities:
@@ -233,15 +236,19 @@ class LeaveOneOutUpdate:
             responsibilities.values[block.start : block.start + n],
             block.start + n <= responsibilities.n_begun,
         )
-        step = responsibilities.batch if was_read else n
-        new, row_sums = (
-            np.empty((min(step, n), current.shape[1]), dtype=np.float32),
-            np.zeros((n, 2 + 2 * len(_FACTORS))),
-        )
+        row_sums = np.zeros((n, 2 + 2 * len(_FACTORS)))
         compute = self._next_responsibilities if was_read else self._first_responsibilities
-        for start in range(0, n, max(step, 1)):
-            compute(counts, start, min(n, start + step), current, new, row_sums, parallel)
-            self._move(counts, start, min(n, start + step), current, new, parallel)
+        batch, start = responsibilities.batch if was_read else n, 0
+        while start < n:
+            stop = min(n, start + batch - (block.start + start) % batch) if was_read else n
+            new = np.empty((stop - start, current.shape[1]), dtype=np.float32)
+            compute(counts, start, stop, current, new, row_sums, parallel)
+            responsibilities.batch_parts.append((counts, start, stop, current, new))
+            if not was_read or (block.start + stop) % batch == 0 or block.start + stop == len(responsibilities.values):
+                for part in responsibilities.batch_parts:  # A batch may span blocks, whose bounds change nothing.
+                    self._move(*part, parallel)
+                responsibilities.batch_parts.clear()
+            start = stop
         responsibilities.n_begun = max(responsibilities.n_begun, block.start + n)
         log_likelihood, moved, *pseudo = row_sums.sum(axis=0)
         state.log_likelihood, state.moved = state.log_likelihood + float(log_likelihood), state.moved + float(moved)

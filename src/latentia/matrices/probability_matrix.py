@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 from scipy import sparse
@@ -73,7 +73,7 @@ _MAX_EXCESS = 3.0  # standard deviations of |S|^2 beyond the kept directions
 _HELD_OUT_SHARE = 0.1  # share of the pairs that decide about refinement
 
 
-class ProbabilityMatrix(MatrixMethods, Additive):
+class ProbabilityMatrix(MatrixMethods, Additive["_PairMoments", Any]):
     """Low-rank matrix of pair probabilities, fitted by shrinkage of a scaled spectrum.
 
     The fit is deterministic, makes one pass over the pairs, and gives the expected l1 error of the matrix.
@@ -353,7 +353,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     def _cost(self) -> Literal["algebra"]:
         return "algebra"
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[_PairMoments, Any]) -> tuple[list[Check], PartErrors]:
         """Return checks and the expected error, from the counts or, where these do not suffice, from fits on halves."""
         estimate, moments, directions = fitted.model, fitted.moments, self.n_components - 1
         if self.symmetric:
@@ -367,12 +367,11 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         else:
             parts = fitted.errors(max(self.n_splits, 1))
             error = 2.0 if parts.errors is None else min(float(parts.errors[0]), 2.0)
-            checks = asymmetric_checks(estimate[1], directions, self.n_pairs_, error, moments.held_out) + part_checks(
-                parts
-            )
+            discounts = cast(DiscountChoice, moments.held_out)
+            checks = asymmetric_checks(estimate[1], directions, self.n_pairs_, error, discounts) + part_checks(parts)
         return checks, replace(parts, errors=np.array([error]))
 
-    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted[_PairMoments, Any]) -> np.ndarray | None:
         """Compare the excess of random cells over chance between the fit and its halves."""
         halves = [half for pair in fitted.halves(min(self.n_splits, 1)) for half in pair]
         if not halves:
@@ -433,7 +432,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         )
         return refined - plain
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[_PairMoments, Any]) -> None:
         self.n_pairs_, self.n_passes_ = float(fitted.rows.counts.sum()) / (1 + self.symmetric), 1
         if self.symmetric:
             self._set_symmetric_attributes(fitted.model)

@@ -120,7 +120,7 @@ class _ColumnDescriptions:
         )
 
 
-class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
+class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged["_Moments", Refined]):
     """Mixture of views that are independent given the component, fitted by tensor decomposition.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -364,10 +364,10 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
     def _cost(self) -> Literal["free", "passes"]:
         return "passes" if self._steps else "free"
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[_Moments, Refined]) -> tuple[list[Check], PartErrors]:
         """Check the misfit of the moments, expected errors, and the rival model of one component."""
         recovery: _Recovery = fitted.recovered
-        moments: _Moments = fitted.moments
+        moments = fitted.moments
         mixture: _Mixture = fitted.model.parameters
         measured = _measure_tensor(recovery, moments)
         misfits = _compute_misfits(mixture, recovery, moments, self._emissions, measured.surplus)
@@ -379,7 +379,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
             return checks + build_dependence_checks(_pair_held_out(fitted, self.n_splits), moments.scales), parts
         return checks + self._checks_of_rows(fitted.rows, moments), parts
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[_Moments, Refined]) -> None:
         mixture: _Mixture = fitted.model.parameters
         self.means_, self.weights_, self._scales = mixture.means, mixture.weights, fitted.moments.scales
         if mixture.variances is not None:
@@ -387,7 +387,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
-    def _component_view(self, fitted: Fitted) -> ComponentView | None:
+    def _component_view(self, fitted: Fitted[_Moments, Refined]) -> ComponentView | None:
         """Return the rows' probabilities of components, or without a likelihood coordinates in the space of the means."""
         if self._emissions is not None:
             return super()._component_view(fitted)
@@ -953,7 +953,7 @@ def _checks(
     ]  # fmt: skip
 
 
-def _pair_held_out(fitted: Fitted, n_splits: int) -> list[tuple[_Mixture, Any]]:
+def _pair_held_out(fitted: Fitted[_Moments, Refined], n_splits: int) -> list[tuple[_Mixture, Any]]:
     """Pair the mixture of each half of the rows with the views of some rows of the other half."""
     pairs = []
     for pair, groups in zip(fitted.halves(min(n_splits, 1)), fitted.folds.splits, strict=False):

@@ -29,7 +29,7 @@ from sklearn.base import DensityMixin
 
 from .. import _fields as of
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
-from .._validation import gaps_of, missing_cells, table_blocks, weighted
+from .._validation import gaps_of, missing_cells, number_table, table_blocks, weighted
 from ..comparing.profile import Profile
 from ..evidence import Check, PartErrors, above
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
@@ -75,7 +75,7 @@ class _InitialFit(NamedTuple):
     start_names: tuple[str, ...]
 
 
-class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
+class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive[Moments, Refined]):
     """Mixture of spherical or other Gaussians, fitted without random restarts.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every mean. There is no
@@ -348,7 +348,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _distance(self, first: Refined, second: Refined, moments: Moments) -> np.ndarray:
         return cdist(first.parameters.means, second.parameters.means).min(axis=1)
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[Moments, Refined]) -> tuple[list[Check], PartErrors]:
         """Check expected errors, moments if they were used, and the spread of rows about components."""
         refined: Refined = fitted.model
         measured = MixtureMeasurements(
@@ -399,7 +399,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         means, variance, weights = refined.values
         return Refined(Mixture(means, weights, variance).sorted(), refined)
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[Moments, Refined]) -> None:
         mixture: Mixture = fitted.model.parameters
         self.means_, self.weights_, self.variance_, covariances, self.prior_strength_ = mixture
         self.n_components_, self.covariance_type_ = len(mixture.weights), self._shape
@@ -471,7 +471,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return (rows if "_span" not in vars(self) else self._span.points(rows)), components
 
     def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
-        rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        table = number_table(X, missing=True)
+        rows = table.toarray() if sparse.issparse(table) else table
         return np.where(np.isnan(rows), np.nan, self.sample(len(rows), rng)[0])
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
@@ -556,7 +557,7 @@ def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
         )  # fmt: skip
 
 
-def _measure_rival_distance(method: SphericalGaussianMixture, fitted: Fitted) -> np.ndarray:
+def _measure_rival_distance(method: SphericalGaussianMixture, fitted: Fitted[Moments, Refined]) -> np.ndarray:
     """Measure the distance of the means to those of a rival fit without the least likely rows, (K,); 0 for sparse rows."""
     mixture: Mixture = fitted.model.parameters
     (rows,) = sample_rows(fitted.rows, _MAX_TRIMMED_ROWS)
@@ -574,7 +575,7 @@ def _measure_rival_distance(method: SphericalGaussianMixture, fitted: Fitted) ->
     return np.asarray(cdist(full, rivals[0]).min(axis=1))
 
 
-def _check_structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
+def _check_structure(method: SphericalGaussianMixture, fitted: Fitted[Moments, Refined]) -> list[Check]:
     """Check that there are components at all; if not, advise a shape that may show them."""
     blocks, folds, mixture = fitted.rows, fitted.folds, fitted.model.parameters
     pairs = fitted.halves(1) if method.n_splits else []
@@ -619,7 +620,7 @@ def _compare_with_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]
     ]  # fmt: skip
 
 
-def _compare_with_merged(fitted: Fitted) -> list[Check]:
+def _compare_with_merged(fitted: Fitted[Moments, Refined]) -> list[Check]:
     """Check that all components are needed, if EM has fitted spherical ones."""
     mixture: Mixture = fitted.model.parameters
     k = len(mixture.weights)

@@ -326,6 +326,10 @@ class LabelMethods(ClassifierMixin, Estimator):
         except (TypeError, ValueError) as error:
             problem = f"expected raw scores, as decision_function returns them ({error})."
             raise LatentiaError(problem, parameter="scores") from error
+        if np.isnan(scores).any():
+            raise LatentiaError(
+                "expected raw scores, as decision_function returns them; found NaN.", parameter="scores"
+            )
         return scores if self._calibration is None else self._calibration(scores)
 
     @property

@@ -43,7 +43,7 @@ from ._parts import PartMoments
 from ._topics import SMOOTHING, Recovered, Topics, make_single_topic, refine_topics
 
 
-class MomentMultiLabelClassifier(LabelMethods, Staged):
+class MomentMultiLabelClassifier(LabelMethods, Staged["_Moments", Any]):
     """Multi-label classifier by the method of moments: a low-rank model of (D + L) K parameters.
 
     The fit is deterministic, makes a few passes over the data without iterations, and gives an expected error for every topic.
@@ -283,7 +283,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             self._refine_part(recovered, moments, subset) if self.refine else Refined(recovered, Refinement.no_steps())
         )
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[_Moments, Any]) -> None:
         learned: _Moments = fitted.moments
         documents, chosen_head = learned.documents, learned.chosen_head
         self.word_frequencies_, self.label_frequencies_ = documents.word_frequencies, documents.labels
@@ -302,7 +302,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             self._set_refinement_attributes(fitted.model.refinement)
             self.n_passes_ += len(self.refinement_)
 
-    def _checks(self, fitted: Fitted) -> Evidence:
+    def _checks(self, fitted: Fitted[_Moments, Any]) -> Evidence:
         """Judge the predictions, and the topics if there are any."""
         learned: _Moments = fitted.moments
         documents, recovered, chosen_head = learned.documents, learned.recovered, learned.chosen_head
@@ -321,7 +321,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             self, documents, recovered, chosen_head, fitted.model.refinement, parts, first_half_topics
         )
 
-    def _component_view(self, fitted: Fitted) -> ComponentView:
+    def _component_view(self, fitted: Fitted[_Moments, Any]) -> ComponentView:
         """Show probabilities of the topics in some documents, by frequent words: topics of parts have no labels."""
         learned: _Moments = fitted.moments
         documents, parts = learned.documents, learned.parts

@@ -13,7 +13,7 @@ Source: R. Ge, thesis, Princeton 2013, section 2.7 (with S. Arora, R. Kannan, A.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -60,10 +60,11 @@ _GOOD_CERTIFICATE = 1.2  # certificate up to which there is little to gain
 _START_NOISE = 1e-3  # noise that is added to the unit rows of a start, so that none depend on each other
 _EXACT = 1e-12  # share of the rows' length that counts as zero
 _MAX_SAMPLE = 2000  # rows whose evidence is measured
-_MAX_RESIDUAL_ENTRIES = 1 << 22  # up to so many entries the residual is computed, not its length by subtraction
+_MAX_DENSE_ENTRIES = 1 << 22  # up to so many entries the residual is computed, not its length by subtraction
+_SAME_ERROR = 1e-9  # relative difference of errors that may be rounding
 
 
-class ApproximateNMF(FactorModel):
+class ApproximateNMF(FactorModel[None, "_Solution"]):
     """Nonnegative factorization by a search in the span of the rows, with a certificate.
 
     Choose it where no row is a component alone, so that `SeparableNMF` does not apply, and there are few components (up to
@@ -208,25 +209,25 @@ class ApproximateNMF(FactorModel):
         row_factor, column_factor, bound, energy = self._compute_range(table, gaps)
         # Starts, each with a few rounds of descent.
         attempts: list[_Attempt] = []
-        n_starts = self.n_init if subset.is_whole else min(self.n_init, _N_HALF_STARTS)
-        for start in self._draw_starts(table, column_factor, n_starts):
+        for start in self._draw_starts(
+            row_factor, self.n_init if subset.is_whole else min(self.n_init, _N_HALF_STARTS)
+        ):
             components = np.maximum(reduce_negative_parts(row_factor, column_factor, start) @ column_factor, 0.0)
             attempts.append(self._descend(_Attempt(components, np.inf), blocks, table, _FIRST_ROUNDS))
             if attempts[-1].error <= max((1 + self.tol) * bound, _EXACT):
                 break
-        # The best starts are followed to the end; for a half only one, since rival answers are searched in all rows.
-        first_errors = [attempt.error for attempt in attempts]
-        order = sorted(range(len(attempts)), key=lambda i: first_errors[i])[: _N_FOLLOWED if subset.is_whole else 1]
-        finished = [self._descend(attempts[i], blocks, table, "auto") for i in order]
-        solution = self._order_components(finished, blocks, table)
-        errors, share = np.array(first_errors) / max(bound, _EXACT), 0.0 if gaps is None else float(gaps.mean())
-        return _Solution(*solution, bound, energy, table.unit, errors, _list_equally_good(finished), share)
+        # For a half only one start is followed to the end, since rival answers are searched in all rows.
+        followed = _choose_followed(attempts) if subset.is_whole else [attempts[_find_best(attempts)]]
+        finished = [self._descend(attempt, blocks, table, "auto") for attempt in followed]
+        errors, missing = np.array([attempt.error for attempt in attempts]), 0.0 if gaps is None else float(gaps.mean())
+        solution = *self._order_components(finished, blocks, table), bound, energy, table.unit
+        return _Solution(*solution, errors / max(bound, _EXACT), _list_equally_good(finished), missing)
 
     def _order_components(
         self, finished: list[_Attempt], blocks: Blocks, table: Table
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the components of the best attempt, the strongest first, their shares, and its error."""
-        best = min(finished, key=lambda attempt: attempt.error)
+        best = finished[_find_best(finished)]
         sums: FactorSums = accumulate(blocks, FactorUpdate(best.components, "cone", Descent()), self.n_jobs)
         lengths = np.linalg.norm(best.components, axis=1, keepdims=True)
         strengths = np.diag(sums.gram)[:, None] * lengths**2
@@ -247,14 +248,15 @@ class ApproximateNMF(FactorModel):
         energy = float((table.rows * table.rows).sum() if gaps is None else (table.rows[~gaps] ** 2).sum())
         if energy == 0:
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
-        row_vectors, sizes, directions = compute_leading_triplets(table.rows, r, self._seed)
+        is_small = gaps is not None or n * d <= _MAX_DENSE_ENTRIES
+        rows = to_dense(table.rows) if is_small else table.rows
+        row_vectors, sizes, directions = compute_leading_triplets(rows, r, self._seed)
         if len(sizes) < r:
             raise LatentiaError(
                 f"the rows have rank {len(sizes)}, which supports at most {len(sizes)} components.",
                 at_most=len(sizes), parameter="n_components", value=r,
             )  # fmt: skip
-        is_small = gaps is not None or n * d <= _MAX_RESIDUAL_ENTRIES
-        residual = to_dense(table.rows) - (row_vectors * sizes) @ directions if is_small else None
+        residual = rows - (row_vectors * sizes) @ directions if is_small else None
         residual = residual if residual is None or gaps is None else np.where(gaps, 0.0, residual)
         residual_energy = (
             energy - float((sizes**2).sum()) if residual is None else float(np.einsum("ij,ij->", residual, residual))
@@ -267,10 +269,9 @@ class ApproximateNMF(FactorModel):
             math.sqrt(energy),
         )
 
-    def _draw_starts(self, table: Table, column_factor: np.ndarray, n: int) -> Iterator[np.ndarray]:
+    def _draw_starts(self, row_factor: np.ndarray, n: int) -> Iterator[np.ndarray]:
         """Yield matrices S whose components are rows of the table: first r distant ones, then r drawn at random."""
-        rng, r, pseudo = np.random.default_rng(self._seed), self.n_components, np.linalg.pinv(column_factor)
-        coordinates = unit_rows(np.asarray(table.rows @ pseudo))
+        rng, r, coordinates = np.random.default_rng(self._seed), self.n_components, unit_rows(row_factor)
         coordinates = coordinates[coordinates.any(axis=1)]
         far_rows = find_hull_vertices(coordinates, r)
         too_few = len(coordinates) < r
@@ -287,7 +288,7 @@ class ApproximateNMF(FactorModel):
         sums: FactorSums = accumulate(blocks, update.move_to(*refined.values), self.n_jobs)
         return _Attempt(refined.values[0], sums.relative_error)
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[None, _Solution]) -> None:
         solution: _Solution = fitted.model
         self.components_, self.weights_ = solution.components * solution.unit, solution.shares
         size = solution.length * solution.unit
@@ -306,7 +307,7 @@ class ApproximateNMF(FactorModel):
     def _distance(self, first: _Solution, second: _Solution, moments: None) -> np.ndarray:
         return component_distances(first.components, second.components, "cone")
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[None, _Solution]) -> tuple[list[Check], PartErrors]:
         """Return checks and errors of halves, widened by errors that halves share: rival answers, clipped noise, and misfit."""
         solution: _Solution = fitted.model
         parts = fitted.errors(self.n_splits)
@@ -443,9 +444,23 @@ def _check_nonnegative(table: Table) -> None:
         )
 
 
+def _choose_followed(attempts: Sequence[_Attempt]) -> list[_Attempt]:
+    """Return the first attempt, so that more starts never raise the error, and the best others."""
+    chosen, remaining = [attempts[0]], [*attempts[1:]]
+    while remaining and len(chosen) < _N_FOLLOWED:
+        chosen.append(remaining.pop(_find_best(remaining)))
+    return chosen
+
+
+def _find_best(attempts: Sequence[_Attempt]) -> int:
+    """Return the number of the first attempt with the least error; errors that differ by rounding are equal."""
+    limit = (1 + _SAME_ERROR) * min(attempt.error for attempt in attempts) + _EXACT
+    return next(i for i, attempt in enumerate(attempts) if attempt.error <= limit)
+
+
 def _list_equally_good(finished: list[_Attempt]) -> list[np.ndarray]:
     """Return the components of other attempts that are as good as the best."""
-    best = min(finished, key=lambda attempt: attempt.error)
+    best = finished[_find_best(finished)]
     return [
         attempt.components
         for attempt in finished

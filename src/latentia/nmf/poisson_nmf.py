@@ -73,7 +73,7 @@ class _Solution:
     refinement: Refinement
 
 
-class PoissonNMF(FactorModel):
+class PoissonNMF(FactorModel[None, _Solution]):
     """Nonnegative factors of counts, by the Kullback-Leibler divergence.
 
     Choose it for counts of words in documents, of genes in cells, of items in baskets: where an entry scatters as a count
@@ -246,7 +246,7 @@ class PoissonNMF(FactorModel):
             steps,
         )
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[None, _Solution]) -> None:
         solution: _Solution = fitted.model
         divergence = max(float(solution.divergence[-1]), 0.0)
         self.components_, self.weights_ = solution.components, solution.shares
@@ -263,7 +263,7 @@ class PoissonNMF(FactorModel):
     def _distance(self, first: _Solution, second: _Solution, moments: None) -> np.ndarray:
         return component_distances(first.components, second.components, "cone")
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[None, _Solution]) -> tuple[list[Check], PartErrors]:
         """Return checks and errors of halves, widened by errors that halves share: free moves, structure and zeros."""
         solution: _Solution = fitted.model
         parts, (limit, distances) = fitted.errors(self.n_splits), find_error_limit(solution.components, "cone")
@@ -305,7 +305,13 @@ class PoissonNMF(FactorModel):
         ]
 
     def _build_checks(
-        self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, freedoms: np.ndarray, misfit: Misfit
+        self,
+        fitted: Fitted[None, _Solution],
+        parts: PartErrors,
+        limit: float,
+        weights: np.ndarray,
+        freedoms: np.ndarray,
+        misfit: Misfit,
     ) -> list[Check]:
         solution: _Solution = fitted.model
         checks = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
@@ -328,7 +334,7 @@ class PoissonNMF(FactorModel):
         ]  # fmt: skip
         return checks
 
-    def _prediction_checks(self, fitted: Fitted) -> list[Check]:
+    def _prediction_checks(self, fitted: Fitted[None, _Solution]) -> list[Check]:
         """Check that components of a half of the rows predict one half of the columns of other rows from the other half."""
         halves = fitted.compared[:1]
         half_model: Any = fitted.cached_model(halves[0]) if halves else fitted.model

@@ -91,7 +91,7 @@ class _Factors(NamedTuple):
 _COMPLETION_NOTE = "They were completed to a table of low rank. Expected errors treat them as observed."
 
 
-class SeparableNMF(FactorModel):
+class SeparableNMF(FactorModel[_Rows, _Factors]):
     """Nonnegative factorization whose components are rows of the data.
 
     Choose it where some rows are one component alone, or nearly: pixels of a spectral image, samples of a mixture experiment,
@@ -310,8 +310,8 @@ class SeparableNMF(FactorModel):
             refinement, len(descent.errors),
         )  # fmt: skip
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
-        model: _Factors = fitted.model
+    def _set_fitted_attributes(self, fitted: Fitted[_Rows, _Factors]) -> None:
+        model = fitted.model
         table: Table = fitted.moments.table
         self.components_, self.anchors_ = model.components * table.unit, table.first[model.members.anchors]
         self.weights_ = model.shares / max(float(model.sums.shares.sum()), np.finfo(float).tiny)
@@ -321,10 +321,10 @@ class SeparableNMF(FactorModel):
         self._set_refinement_attributes(model.refinement)
         self.n_passes_ = 2 + model.n_passes
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[_Rows, _Factors]) -> tuple[list[Check], PartErrors]:
         """Return errors of fits to rows with new noise, and checks of the theorem's assumptions."""
         points, selection, _ = fitted.recovered
-        model: _Factors = fitted.model
+        model = fitted.model
         members, table = model.members, fitted.moments.table
         rounds, vertices = len(model.refinement.log_likelihood), members.vertices(points.points)
         measured = self._measure(points, points.project_components(model.components) if rounds else vertices)
@@ -344,7 +344,7 @@ class SeparableNMF(FactorModel):
         )
         return checks + self._gaps_checks(fitted, model.components), parts
 
-    def _gaps_checks(self, fitted: Fitted, components: np.ndarray) -> list[Check]:
+    def _gaps_checks(self, fitted: Fitted[_Rows, _Factors], components: np.ndarray) -> list[Check]:
         if self._gaps is None:
             return []
         (rows,) = sample_rows(Blocks.from_array(np.where(self._gaps, np.nan, fitted.rows.table())), _MAX_SAMPLE)
@@ -352,7 +352,7 @@ class SeparableNMF(FactorModel):
         predict = column_predictor(scaled_rows, components, fitted.recovered.points.mixing, self.n_jobs)
         return gaps_checks(float(self._gaps.mean()), _COMPLETION_NOTE, scaled_rows, predict, self._seed)
 
-    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted[_Rows, _Factors]) -> np.ndarray | None:
         """Compare the weights of rows with those of fits to halves: a half has a component if it has another row like it."""
         folds, halves = assign_folds(fitted.rows, self._seed), []
         settings = {"method": self.method_, "mixing": self.mixing_kind_, "refine": 0}

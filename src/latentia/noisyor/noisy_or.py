@@ -70,7 +70,7 @@ _MAX_LISTED = 5  # findings that a warning names
 Groups = tuple[int, ...]
 
 
-class NoisyOr(NetworkMethods, Additive):
+class NoisyOr(NetworkMethods, Additive["_Moments", NetworkRefinement]):
     """Noisy-or network, fitted by decomposition of joint absences.
 
     The fit is deterministic, and gives an expected error for every cause. Moments take one pass over the data; by default EM
@@ -392,16 +392,16 @@ class NoisyOr(NetworkMethods, Additive):
     def _distance(self, first: NetworkRefinement, second: NetworkRefinement, moments: Any) -> np.ndarray:
         return relative_distances(first.network.weights, second.network.weights).min(axis=1)
 
-    def _component_view(self, fitted: Fitted) -> ComponentView:
+    def _component_view(self, fitted: Fitted[_Moments, NetworkRefinement]) -> ComponentView:
         """Show the strengths of findings."""
         return ComponentView(self.strengths_, ordered=False)
 
     def _cost(self) -> Literal["free", "passes"]:
         return "passes" if self.refine or len(self.priors_) > MAX_SOLVED else "free"
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[_Moments, NetworkRefinement]) -> tuple[list[Check], PartErrors]:
         """Measure errors by parts of the rows and in common to all parts, and the goodness of fit."""
-        moments: _Moments = fitted.moments
+        moments = fitted.moments
         learner, refined, m = fitted.recovered.learner, fitted.model, fitted.model.network.m
         parts = fitted.errors(moments.splits(self.n_splits))
         if parts.errors is not None:
@@ -416,9 +416,9 @@ class NoisyOr(NetworkMethods, Additive):
         )
         return noisy_or_checks(measured), parts
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[_Moments, NetworkRefinement]) -> None:
         """Set the network; unused findings are due to their leak alone."""
-        moments: _Moments = fitted.moments
+        moments = fitted.moments
         network, is_used = fitted.model.network, moments.is_used
         self.weights_ = np.zeros((network.m, len(is_used)))
         self.weights_[:, is_used] = network.weights
@@ -432,7 +432,7 @@ class NoisyOr(NetworkMethods, Additive):
         if fitted.groups == fitted.folds.all:
             self._set_spectrum_attributes(fitted)
 
-    def _set_spectrum_attributes(self, fitted: Fitted) -> None:
+    def _set_spectrum_attributes(self, fitted: Fitted[_Moments, NetworkRefinement]) -> None:
         moments, network = fitted.moments, fitted.model.network
         scale = fitted.recovered.learner.scale
         spectrum = compute_pair_spectrum(moments.source, fitted.model.before or network, moments.folds, scale)
@@ -440,9 +440,11 @@ class NoisyOr(NetworkMethods, Additive):
         if spectrum.noise and spectrum.rank < network.m:
             _warn_rank(network.m, spectrum.rank)
 
-    def _goodness(self, fitted: Fitted) -> tuple[Misfit | None, Goodness | None, list[Check], tuple[float, int] | None]:
+    def _goodness(
+        self, fitted: Fitted[_Moments, NetworkRefinement]
+    ) -> tuple[Misfit | None, Goodness | None, list[Check], tuple[float, int] | None]:
         """Measure the fit of pairs of findings and of some rows, and how well half of the rows predicts the other half."""
-        moments: _Moments = fitted.moments
+        moments = fitted.moments
         (first, second), *_ = fitted.folds.splits
         half = fitted.cached_model(first)
         if half is None:
@@ -673,7 +675,7 @@ def _add_systematic_errors(errors: np.ndarray, refined: NetworkRefinement, learn
     return np.where(stuck | empty, _MAX_ERROR, errors)
 
 
-def _compute_prior_errors(fitted: Fitted) -> np.ndarray | None:
+def _compute_prior_errors(fitted: Fitted[_Moments, NetworkRefinement]) -> np.ndarray | None:
     """Compute the mean distance of each prior to that of the nearest cause of every half, (m,); None without halves."""
     network: Network = fitted.model.network
     cached_models = [fitted.cached_model(half) for split in fitted.folds.splits for half in split]

@@ -59,6 +59,14 @@ class _Digest(NumpyHasher):
         self._visited: dict[int, tuple[int, Any]] = {}  # functions and classes, which may refer to each other
 
     def save(self, obj: Any) -> None:
+        try:
+            self._save_content(obj)
+        except (
+            TypeError
+        ) as error:  # which joblib takes for keys without an order, and goes on without the rest of the object
+            raise ValueError(str(error)) from error
+
+    def _save_content(self, obj: Any) -> None:
         if type(obj) in _PLAIN:
             super().save(obj)
         elif isinstance(obj, (types.FunctionType, type)) and not _is_named(obj):

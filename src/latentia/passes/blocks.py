@@ -477,7 +477,8 @@ class MappedBlocks(Blocks):
         names: list[str] | None = None,
     ) -> None:
         self._blocks, self._function = blocks, function
-        self.n_rows, self.names, self.shapes = blocks.n_rows, names, tuple(shapes)
+        n_numbers = blocks.shapes[0][0]  # Selected rows have their numbers in the source.
+        self.n_rows, self.names, self.shapes = blocks.n_rows, names, tuple((n_numbers, width) for _, width in shapes)
 
     @property
     def lengths(self) -> np.ndarray | None:

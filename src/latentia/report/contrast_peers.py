@@ -133,8 +133,8 @@ def _complement(rows: np.ndarray, covariates: np.ndarray, model: Any) -> np.ndar
     sample = np.vstack([root, -root])
     n_removed = max_removed if model.n_shared is None else min(max_removed, model.n_shared)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", message="y residual is constant")  # Further directions are noise.
+        # Further directions are noise, of which CCA says that they do not converge, or that nothing is left.
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.cross_decomposition")
         cca = CCA(n_components=n_removed, scale=False).fit(sample[:, :width], sample[:, width:])
     if model.n_shared is None:
         pairs = zip(*(part.T for part in cca.transform(sample[:, :width], sample[:, width:])), strict=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import check_same_rows
 from ..passes.blocks import check_lengths
 from ..sequences import TwoStateHMM
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
@@ -118,6 +119,7 @@ def build_rows_table(
     states = model.predict(steps, lengths)
     probability = model.predict_proba(steps, lengths)[np.arange(len(states)), states]
     sequence_names = [f"sequence {i}" for i in range(1, len(lengths) + 1)] if names is None else names
+    check_same_rows(lengths=len(lengths), names=len(sequence_names))
     sequence = Column(
         "sequence", [str(name) for name, n in zip(sequence_names, lengths, strict=True) for _ in range(n)]
     )

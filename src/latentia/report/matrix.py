@@ -67,6 +67,7 @@ def summarize_matrix(
         raise LatentiaError(f"The counts have shape {counts.shape} and the model {size} words: expected as many.")
     if communities and counts is None:
         raise LatentiaError("Expected counts, to show communities with their edges: use report(path, C).")
+    near = [str(word) for word in near]
     unknown = [word for word in near if word not in names]
     if unknown:
         raise LatentiaError(f"near: {unknown[0]!r} is not in the model's vocabulary.")

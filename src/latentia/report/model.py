@@ -27,6 +27,7 @@ from ..passes import Blocks
 from ..passes.dask import convert_collections
 from ..summaries import Summary
 from ._any import summarize_any
+from .options import check_names, read_options
 from .page import LACKS, write_summary
 
 Tell = Callable[..., Summary]
@@ -65,12 +66,19 @@ def summarize(model: Any, *data: Any, **options: Any) -> Summary:
     if options.get("comparison") is None and model.compared:
         options["comparison"] = [_rename_size_column(row, model.nouns[1]) for row in model.compared]
     fit_parameters = inspect.signature(type(model).fit).parameters
+    tell = summarize_page.args[0] if isinstance(summarize_page, partial) else summarize_any
+    check_names(options, {*fit_parameters, *_option_names(tell)} - {"self"})
     data_options = {name: options.pop(name) for name in [*options] if name in fit_parameters}
     data, data_options = convert_collections(type(model).fit, data, data_options)
-    options |= data_options
+    options = read_options(options, data) | data_options
     with warnings.catch_warnings():  # Column names have been checked, and tables replace data frames.
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.utils\.validation")
         return summarize_page(model, *data, **options)
+
+
+def _option_names(tell: Tell) -> list[str]:
+    """Return the names of the options of a page."""
+    return [p.name for p in inspect.signature(tell).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
 def _rename_size_column(row: Mapping[str, Any], plural: str) -> dict[str, Any]:
@@ -210,6 +218,7 @@ def _communities(tell: Tell, model: Any, A: Any = None, y: Any = None, **options
 
 def _any(model: Any, X: Any = None, y: Any = None, background: Any = None, **options: Any) -> Summary:
     """Summarize a model that has no page of its own, without rows."""
+    options = {name: value for name, value in options.items() if name in _option_names(summarize_any)}
     return summarize_any(model, **_names(model, X) | options)
 
 

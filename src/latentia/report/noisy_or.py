@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._parameters import Integer, check_parameter
+from .._validation import list_of
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .figures import PALETTE, links, shorten, spectrum
@@ -92,8 +94,11 @@ def summarize_noisy_or(
         raise LatentiaError(
             f"columns has {len(names)} names and the data {width} columns; expected {n}, the findings of the model."
         )
-    if X is None and len(rows):
+    rows = list_of(rows, "rows")
+    if X is None and rows:
         raise LatentiaError("rows are positions in X. Give X.")
+    for row in rows:
+        check_parameter("rows", row, Integer(0, X.shape[0] - 1, "rows are positions in X"))
     frequency = _expected_frequencies(model) if X is None else frequencies(X)
     in_rows = "" if X is None else f" in {count(X.shape[0], 'row')}"
     labels_of_rows = [f"row {i + 1}" for i in rows] if row_names is None else [str(name) for name in row_names]

@@ -81,7 +81,8 @@ def summarize_topics(
     row_labels : sequence of Column
         Other labels of the documents.
     prevalence : sequence of (str, Prevalence), optional
-        Topics by group and over time, from ``prevalence_by`` and ``prevalence_over``, with the names of the groupings.
+        Topics by group and over time, from ``prevalence_by`` and ``prevalence_over``, with the names of the groupings. The
+        ``report`` of a model also takes them without names, alone or in a list.
     effects : (str, Effects), optional
         A formula, and the result of ``effects`` for it.
 

@@ -13,6 +13,7 @@ from numba import njit
 from scipy import sparse
 
 from ..exceptions import LatentiaError
+from ..fitting import stages
 from ..fitting.additive import Additive, Receipt
 from ..moments import Coordinates, CountSums
 from ..moments.additive import copy_inflation, count_remainders, shrink_to_mean
@@ -27,7 +28,7 @@ _DISCOUNTS = np.rint(5 ** (REACH - 1) * DISCOUNT ** np.arange(REACH)).astype(np.
 _MIN_CHANGES = 8  # Two equal stretches with this many changes of the symbol are no accident.
 
 
-class AdditiveSequences(Additive):
+class AdditiveSequences(Additive[stages.Moments, stages.Parameters]):
     """Base of the estimators that can be fitted on counts of steps."""
 
     def partial_fit(self, X: Any, lengths: Any = None, *, refine_on: Any = None) -> Self:  # type: ignore[override]

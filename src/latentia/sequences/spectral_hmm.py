@@ -107,7 +107,7 @@ _MIN_HALF_SHARE = 0.1  # A state needs this share of its steps in each half of t
 _MIN_SINGULAR = 1e-3  # smallest singular value of the transition matrix
 
 
-class SpectralHMM(ChainMethods, AdditiveSequences):
+class SpectralHMM(ChainMethods, AdditiveSequences["_Moments", "_ChainFit"]):
     """Hidden Markov model of symbols, vectors or counts, fitted by tensor decomposition.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every state.
@@ -422,7 +422,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             first.parameters.emissions, second.parameters.emissions, moments.deviations
         )
 
-    def _component_view(self, fitted: Fitted) -> ComponentView:
+    def _component_view(self, fitted: Fitted[_Moments, _ChainFit]) -> ComponentView:
         """Return the probabilities of the states in sampled stretches."""
         sample = sample_stretches(fitted.rows.observed, _SAMPLE_STEPS, _SAMPLE_STRETCH)
         posteriors = [forward_backward(*self._kind.recursion_arguments(self._chain, block))[1] for block in sample]
@@ -432,9 +432,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     def _max_distance(self) -> float:
         return self._kind.max_distance
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[_Moments, _ChainFit]) -> tuple[list[Check], PartErrors]:
         """Check misfit of the moments, expected errors, changes over time, and a model of independent steps."""
-        moments: _Moments = fitted.moments
+        moments = fitted.moments
         refined: _ChainFit = fitted.model
         lines, n_steps = list[Check](), moments.sum_groups(moments.folds.all).n
         parts, moment_checks = _weigh_moments(refined, fitted, fitted.errors(self.n_splits))
@@ -465,7 +465,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             refined = _fit_covariances(refined, starts, kind, moments.deviations, e_step, self.refine)
         return replace(refined, parameters=refined.parameters.sorted(part.source.lengths))
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[_Moments, _ChainFit]) -> None:
         chain: Chain = fitted.model.parameters
         self._chain, self._deviations = chain, fitted.moments.deviations
         self.startprob_ = chain.startprob
@@ -539,6 +539,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             states[t] = state
         rows = self._kind.draw(self._chain, states, rng)
         return rows if "_span" not in vars(self) else self._span.points(rows), states
+
+    def _rows_in_memory(self, X: Any) -> np.ndarray:
+        return self.joined_steps(X)[0]
 
     def _row_scores(self, X: Any) -> np.ndarray:
         """Return the log-probability of each window of a sequence; the last steps may be left out."""
@@ -708,7 +711,7 @@ def _fit_covariances(
     return replace(diagonal, parameters=chain, refinement=won.reached, n_passes=diagonal.n_passes + n_steps)
 
 
-def _compare_with_independence(model: SpectralHMM, fitted: Fitted) -> list[Check]:
+def _compare_with_independence(model: SpectralHMM, fitted: Fitted[_Moments, _ChainFit]) -> list[Check]:
     """Check that the fit predicts sampled stretches better than models without states.
 
     With fits on halves, each predicts stretches of the other half: with many symbols, a penalty for every probability is far
@@ -716,7 +719,7 @@ def _compare_with_independence(model: SpectralHMM, fitted: Fitted) -> list[Check
     """
     if fitted.rows is None:
         return []
-    moments: _Moments = fitted.moments
+    moments = fitted.moments
     blocks, halves = fitted.rows.observed, [fitted.cached_model(half) for half in moments.folds.splits[0]]
     sample, lines = sample_stretches(blocks, _SAMPLE_STEPS, _SAMPLE_STRETCH), list[Check]()
     rivals = model._kind.score_drifting_steps(sample)
@@ -988,9 +991,11 @@ def _check_state_split(chain: Chain, moments: _Moments, steps: _Steps) -> tuple[
     return check, misses
 
 
-def _weigh_moments(refined: _ChainFit, fitted: Fitted, parts: PartErrors) -> tuple[PartErrors, list[Check]]:
+def _weigh_moments(
+    refined: _ChainFit, fitted: Fitted[_Moments, _ChainFit], parts: PartErrors
+) -> tuple[PartErrors, list[Check]]:
     """Widen errors by the misfit of the moments, and build the checks on moments, if these carry the states."""
-    moments: _Moments = fitted.moments
+    moments = fitted.moments
     if fitted.recovered is None:
         return parts, [_note_missing_moments(moments)]
     measured = _measure_tensor(fitted.recovered, moments)
@@ -1042,7 +1047,7 @@ def _check_missing_cells(share: np.ndarray | None) -> list[Check]:
     return [Check("missing cells", "share", float(1 - share.mean()), None, meaning, "not in the thesis")]
 
 
-def _check_hidden_cells(model: SpectralHMM, fitted: Fitted) -> list[Check]:
+def _check_hidden_cells(model: SpectralHMM, fitted: Fitted[_Moments, _ChainFit]) -> list[Check]:
     """Check whether single cells of vectors are missing because of their value."""
     if fitted.moments.share is None or fitted.rows is None:
         return []

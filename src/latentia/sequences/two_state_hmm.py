@@ -60,7 +60,7 @@ _UNIFORM_SHARE = 0.01  # share of EM's pseudo-steps that is spread evenly over t
 _MOMENT_WEIGHT = 0.1  # weight of the moments' symbols in EM, as a share of the number of steps
 
 
-class TwoStateHMM(ChainMethods, AdditiveSequences):
+class TwoStateHMM(ChainMethods, AdditiveSequences[Steps, Refined]):
     """Hidden Markov model of two states over a large alphabet, fitted by moments of pairs and triples of steps.
 
     The fit is deterministic, and reports when there is no second state.
@@ -275,7 +275,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
             return Refined(self._build_independent_chain(recovered.first, moments.marginal), Refinement.no_steps())
         return self._run_em(recovered.chain, moments.marginal, subset.source)
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted[Steps, Refined]) -> None:
         first: PairRecovery = fitted.recovered.first
         chain: Chain = fitted.model.parameters
         self._marginal, self.detected_ = fitted.moments.marginal, fitted.recovered.chain is not None
@@ -286,7 +286,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = 1 + len(self.refinement_)
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[Steps, Refined]) -> tuple[list[Check], PartErrors]:
         """Check the fit of the pairs, expected errors, the theorem's assumptions, and a model without states."""
         learned: TwoStateRecovery = fitted.recovered
         steps: Steps = fitted.moments
@@ -302,7 +302,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         against = [] if chain is None else self._pairs.compare_with_frequencies(first, steps)
         return [*build_chain_checks(measured, steps.n), *convergence_checks(fitted.model.refinement), *against], parts
 
-    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted[Steps, Refined]) -> np.ndarray | None:
         """Measure how well halves agree on the difference of the two states, in units of the frequencies' noise."""
         recovery: PairRecovery = fitted.recovered.final
         if recovery.chain is None or not self.n_splits:

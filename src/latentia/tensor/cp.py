@@ -10,7 +10,7 @@ Tensors with more dimensions than components are first compressed to the leading
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -52,10 +52,9 @@ def als(
     bases = [_leading_space(tensor, mode, n_components) for mode in range(3)]
     core = np.einsum("abc,ai,bj,ck->ijk", tensor, *bases, optimize=True)
     if starts is not None:
-        first = [[np.asarray(s) @ basis for s, basis in zip(starts, bases, strict=True)]]
+        first: Iterable[Factors] = [[np.asarray(s) @ basis for s, basis in zip(starts, bases, strict=True)]]
     else:
-        first = [[rng.standard_normal((n_components, d)) for d in core.shape] for _ in range(n_init)]
-        first += _pencil(core, n_components, rng)
+        first = _random_starts(core, n_components, n_init, rng)
     best: tuple[float, Factors, bool] | None = None
     total = 0
     for factors in first:
@@ -66,6 +65,13 @@ def als(
     assert best is not None
     a, b, c = (factor @ basis.T for factor, basis in zip(best[1], bases, strict=True))
     return (a, b, c), total, best[2]
+
+
+def _random_starts(core: np.ndarray, n_components: int, n_init: int, rng: np.random.Generator) -> Iterator[Factors]:
+    """Draw so many starts one by one, and last those of a matrix pencil."""
+    for _ in range(n_init):
+        yield [rng.standard_normal((n_components, d)) for d in core.shape]
+    yield from _pencil(core, n_components, rng)
 
 
 def _alternate(core: np.ndarray, factors: Factors, max_iter: int, tol: float) -> tuple[float, Factors, int, bool]:

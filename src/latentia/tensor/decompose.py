@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._parameters import seed_of
+from .._parameters import Anything, Constraint, Integer, Number, check_parameter, seed_of
+from .._validation import list_of
 from ..exceptions import LatentiaError
 from .cp import als
 from .operators import SymmetricTensor, are_stable, make_operator
@@ -15,7 +17,12 @@ from .polar import ascent
 
 Method = Literal["polar", "als"]
 _METHODS = ("polar", "als")
-_OPTIONS = ("n_init", "max_iter", "tol", "starts")
+_OPTIONS: dict[str, Constraint] = {
+    "n_init": Integer(1),
+    "max_iter": Integer(1),
+    "tol": Number(0.0, closed="low"),
+    "starts": Anything(),
+}
 
 
 class Decomposition(NamedTuple):
@@ -94,7 +101,7 @@ def decompose(
             value=method,
         )
     k = min(tensor.shape) if n_components is None else int(n_components)
-    _check_options(method, options, k, tensor.shape[0] if symmetric else None)
+    _check_options(method, options, k, tensor.shape)
     if method == "polar":
         return decompose_operator(make_operator(tensor), k, rng, **options)
     return _describe_asymmetric(tensor, *als(tensor, k, rng, **options), symmetric)
@@ -237,11 +244,13 @@ def _check_tensor(T: Any, n_components: int | None, method: str) -> np.ndarray:
             f"T has entries of size {size:.0e}, whose products are out of range: divide it by their size."
         )
     if n_components is not None:
-        if not isinstance(n_components, (int, np.integer)) or isinstance(n_components, bool) or n_components < 1:
-            raise LatentiaError("expected a whole number of at least 1.", parameter="n_components", value=n_components)
+        check_parameter("n_components", n_components, Integer(1))
         if n_components > min(tensor.shape) and method != "als":
             shape = f"T has shape {tensor.shape} and {method!r} finds orthogonal components; 'als' finds others"
             raise _too_many_error(n_components, min(tensor.shape), shape)
+        n_needed = int(np.prod(sorted(tensor.shape)[:2]))
+        if n_components > n_needed:
+            raise _too_many_error(n_components, n_needed, f"T has shape {tensor.shape}, and is a sum of as many")
     return tensor
 
 
@@ -262,24 +271,42 @@ def _check_rank(values: np.ndarray, n_components: int) -> None:
         raise _too_many_error(n_components, rank, f"singular value {rank + 1} of its unfolding is zero ({zero})")
 
 
-def _check_options(method: str, options: dict[str, Any], n_components: int, dim: int | None) -> None:
-    """Raise for unknown options and for invalid values."""
+def _check_options(method: str, options: dict[str, Any], n_components: int, shape: Sequence[int]) -> None:
+    """Raise for unknown options and for invalid values; starts become arrays."""
     unknown = sorted(set(options) - set(_OPTIONS))
     if unknown:
         has = f"there is no option {unknown[0]!r}; there are {', '.join(_OPTIONS)}."
         raise LatentiaError(has, parameter="method", value=method)
-    for name in ("n_init", "max_iter"):
-        value = options.get(name, 1)
-        if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
-            raise LatentiaError("expected a whole number of at least 1.", parameter=name, value=value)
-    starts = options.get("starts")
-    if starts is None or dim is None:
-        return
-    if method == "als" and np.ndim(starts) == 2:
-        starts = options["starts"] = [starts] * 3
-    for factor in starts if method == "als" else [starts]:
-        if np.ndim(factor) != 2 or np.shape(factor)[1] != dim or np.shape(factor)[0] < n_components:
-            raise LatentiaError(f"Expected starts of shape ({n_components}, {dim}), found {np.shape(factor)}.")
+    for name, constraint in _OPTIONS.items():
+        if name in options:
+            check_parameter(name, options[name], constraint)
+    starts = options.pop("starts", None)
+    if starts is not None:
+        options["starts"] = _check_starts(method, starts, n_components, shape)
+
+
+def _check_starts(method: str, starts: Any, n_components: int, shape: Sequence[int]) -> Any:
+    """Return the starts as an array, or as three for "als"; one array stands for all modes of a symmetric tensor."""
+    if method != "als":
+        shape, starts = shape[:1], [starts]
+    elif _matrix_of(starts) is not None:
+        starts = [starts] * 3
+    factors = [_matrix_of(factor) for factor in list_of(starts, "starts")]
+    needed = [(n_components, dim) for dim in shape]
+    found = [None if factor is None else factor.shape for factor in factors]
+    if [size and (min(size[0], n_components), size[1]) for size in found] != needed:
+        expected, present = ("; ".join(map(str, sizes)) for sizes in (needed, found))
+        raise LatentiaError(f"Expected finite numbers of shape {expected}; found {present}.", parameter="starts")
+    return factors if method == "als" else factors[0]
+
+
+def _matrix_of(values: Any) -> np.ndarray | None:
+    """Return values as a matrix; None unless they are one of finite numbers."""
+    try:
+        matrix = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return matrix if matrix.ndim == 2 and np.isfinite(matrix).all() else None
 
 
 def _is_symmetric(tensor: np.ndarray) -> bool:

@@ -103,7 +103,7 @@ class Clusters(NamedTuple):
         return (1 - share) * self.topics + share * smooth_topics(frequencies, frequencies, 1.0), self.shares
 
 
-class SingleTopicModel(DocumentModel, Staged):
+class SingleTopicModel(DocumentModel, Staged[CorpusMoments, Refined]):
     """Clusters of documents with one topic each, by tensor decomposition.
 
     The fit is deterministic and gives an expected error for every topic. The decomposition makes four passes over the
@@ -279,9 +279,9 @@ class SingleTopicModel(DocumentModel, Staged):
             else None
         )
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[CorpusMoments, Refined]) -> tuple[list[Check], PartErrors]:
         """Measure errors on halves, and errors that all halves share: misfit, idle topics, documents of several topics."""
-        moments: CorpusMoments = fitted.moments
+        moments = fitted.moments
         refined: Refined = fitted.model
         topics, recovered = refined.parameters.topics, fitted.recovered
         parts = fitted.errors(self.n_splits)
@@ -297,8 +297,8 @@ class SingleTopicModel(DocumentModel, Staged):
         checks += [*mixing_checks, *idle_checks, *(_convergence_checks(refined) if self._steps else [])]
         return checks + self._prediction_checks(fitted, held_out), parts
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
-        moments: CorpusMoments = fitted.moments
+    def _set_fitted_attributes(self, fitted: Fitted[CorpusMoments, Refined]) -> None:
+        moments = fitted.moments
         self.components_, self.weights_, self.smoothing_, _ = fitted.model.parameters
         self.word_frequencies_ = moments.word_probabilities
         self._set_refinement_attributes(fitted.model.refinement)
@@ -312,7 +312,7 @@ class SingleTopicModel(DocumentModel, Staged):
     def _cost(self) -> Literal["algebra", "passes"]:
         return "passes" if self._steps else "algebra"
 
-    def _likelier_fit(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
+    def _likelier_fit(self, fitted: Fitted[CorpusMoments, Refined], groups: tuple[int, ...]) -> Clusters:
         """Return the likelier fit on some groups: the one from their moments, or the one from the full fit."""
         fits = [fitted.model_of(groups), fitted.refine_full_fit(groups)]
         best: Refined = max(
@@ -320,9 +320,11 @@ class SingleTopicModel(DocumentModel, Staged):
         )
         return best.parameters
 
-    def _measure_mixing(self, fitted: Fitted, parts: PartErrors) -> tuple[np.ndarray, list[Check]]:
+    def _measure_mixing(
+        self, fitted: Fitted[CorpusMoments, Refined], parts: PartErrors
+    ) -> tuple[np.ndarray, list[Check]]:
         """Measure the error from documents of several topics; return it for each topic, with a check."""
-        moments: CorpusMoments = fitted.moments
+        moments = fitted.moments
         clusters: Clusters = fitted.model.parameters
         if self._steps:
             return _measure_spread(clusters, fitted.rows, moments.word_probabilities, parts)
@@ -331,7 +333,9 @@ class SingleTopicModel(DocumentModel, Staged):
             mixing = measure_mixing_by_moments(Corpus(moments.combine, fitted.recovery_of, moments.folds, self._seed))
         return mixing.bias(clusters.topics), mixing.single_topic_checks()
 
-    def _prediction_checks(self, fitted: Fitted, held_out: UnseenDocuments | None) -> list[Check]:
+    def _prediction_checks(
+        self, fitted: Fitted[CorpusMoments, Refined], held_out: UnseenDocuments | None
+    ) -> list[Check]:
         """Check how topics of some documents predict the words of others."""
         frequencies = fitted.moments.word_probabilities
 
@@ -552,7 +556,7 @@ def _measure_spread(
 def _measure_idle_topics(
     likelier_fit: Callable[[tuple[int, ...]], Clusters],
     held_out: UnseenDocuments | None,
-    fitted: Fitted,
+    fitted: Fitted[CorpusMoments, Refined],
     topics: np.ndarray,
 ) -> tuple[np.ndarray, list[Check]]:
     """Find topics of one half of the documents that do not help to predict the other half.

@@ -102,7 +102,7 @@ class _Mixture(NamedTuple):
         return _Mixture(self.topics[order], self.dirichlet[order], refined)
 
 
-class SpectralLDA(Admixture, Staged):
+class SpectralLDA(Admixture, Staged[_LDAMoments, Refined]):
     """Latent Dirichlet allocation by tensor decomposition.
 
     The decomposition takes four passes over the documents, sweeps over their words refine it, and every topic comes with an
@@ -320,9 +320,9 @@ class SpectralLDA(Admixture, Staged):
         part = recover(correct_for_lda(corpus.combine((0,)), alpha0), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
         return replace(part, parameters=part.parameters._replace(topics=order.restore(part.parameters.topics)))
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted[_LDAMoments, Refined]) -> tuple[list[Check], PartErrors]:
         """Measure errors on halves, widen them by errors that all halves share, and check moments, predictions and alpha_0."""
-        moments: _LDAMoments = fitted.moments
+        moments = fitted.moments
         recovered: Recovered = fitted.recovered
         refined: Refined = fitted.model
         topics, corpus, alpha0 = refined.parameters.topics, moments.corpus, moments.alpha0
@@ -343,8 +343,8 @@ class SpectralLDA(Admixture, Staged):
             *mixing.proportion_checks(alpha0),
         ], parts
 
-    def _set_fitted_attributes(self, fitted: Fitted) -> None:
-        moments: _LDAMoments = fitted.moments
+    def _set_fitted_attributes(self, fitted: Fitted[_LDAMoments, Refined]) -> None:
+        moments = fitted.moments
         refined: Refined = fitted.model
         self.components_, self.dirichlet_ = refined.parameters.topics, refined.parameters.dirichlet
         self.alpha0_ = float(self.dirichlet_.sum())
@@ -361,9 +361,9 @@ class SpectralLDA(Admixture, Staged):
     def _cost(self) -> Literal["algebra", "passes"]:
         return "passes" if self.refine else "algebra"
 
-    def _mixing(self, fitted: Fitted, parts: PartErrors) -> Mixing:
+    def _mixing(self, fitted: Fitted[_LDAMoments, Refined], parts: PartErrors) -> Mixing:
         """Measure how proportions that are not Dirichlet move unrefined topics, if halves agree on these."""
-        moments: _LDAMoments = fitted.moments
+        moments = fitted.moments
         model: _Mixture = fitted.model.parameters
         is_refined = model.refined is not None and model.refined.dirichlet is not None
         if is_refined or not halves_agree(parts, model.topics):
@@ -373,7 +373,7 @@ class SpectralLDA(Admixture, Staged):
         held_out = select_unseen_documents(fitted.rows, folds, refined=False) if self.n_splits else None
         return measure_mixing_by_prediction(corpus, moments.alpha0, held_out)
 
-    def _prediction_checks(self, fitted: Fitted) -> list[Check]:
+    def _prediction_checks(self, fitted: Fitted[_LDAMoments, Refined]) -> list[Check]:
         """Check how topics of some documents predict the words of others."""
         corpus = fitted.moments.corpus
 

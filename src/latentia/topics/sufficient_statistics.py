@@ -15,6 +15,7 @@ from .. import _fields as of
 from .._parameters import seed_of
 from ..exceptions import LatentiaError
 from ..fitting.additive import Additive
+from ..fitting.stages import Moments, Parameters
 from ..moments.cooccurrence import WordCounts, WordSums
 from ..moments.count_products import CountProducts
 from ..passes import Blocks, Folds, accumulate
@@ -123,7 +124,7 @@ class SumSketches:
         return Embedding(product / n_used, test, sums.paired[group_list].sum(axis=0) / n_used)
 
 
-class AdditiveTopics(Additive):
+class AdditiveTopics(Additive[Moments, Parameters]):
     """Base of a topic model that can be learned from `CorpusSums`."""
 
     _groups = 2

@@ -1,6 +1,7 @@
 import gc
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,11 @@ from latentia.datasets import planted
 
 ONE_CLUSTER = "tests/passes/test_dask.py"
 """Its cluster would be started again for the tests of each estimator."""
+
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1280,900"
+)
 
 os.fsync = lambda descriptor: None  # nothing that is written here outlives the machine
 
@@ -71,6 +77,23 @@ def data():
     if not folder.is_dir():
         pytest.skip(f"no real data at {folder}; set LATENTIA_DATA to the folder that holds it")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Headless Chromium with an empty profile."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium and chromedriver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in [*FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    window = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=driver))
+    yield window
+    window.quit()
 
 
 @pytest.fixture

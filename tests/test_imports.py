@@ -9,7 +9,7 @@ from functools import cache
 
 from modules import MODULES, SOURCE, imports, room_of
 
-FRONT = {"cli", "plots", "report"}
+FRONT = {"app", "cli", "plots", "report"}
 """The rooms that show what families have learned, and import them."""
 OPTIONAL = (
     "matplotlib",
@@ -58,7 +58,7 @@ FLOORS = (
     {"words"}, {"passes"}, {"reading"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"papers"}, {"metrics"}, {"evidence"},
     {"effects"}, {"datasets"}, {"_summary_text"}, {"summaries"}, {"comparing"}, {"fitting"},
-    FAMILIES, {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
+    FAMILIES, {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"app"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""
 

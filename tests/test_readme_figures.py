@@ -130,7 +130,7 @@ def test_no_command_of_the_readme_is_left_out():
     table = README.partition("## One command")[2].partition("## ")[0]
     assert len(TYPED) == len(re.findall(r"--out results", table)) >= 7
     others = [words[0] for words in readme_commands() if words not in TYPED]
-    assert others == ["demo", "apply", "COMMAND"]
+    assert others == ["demo", "apply", "COMMAND", "app"]
 
 
 def test_the_check_of_the_script_agrees(figures, monkeypatch):

@@ -66,7 +66,7 @@ def everywhere():
 
 
 def test_every_command_is_walked():
-    assert set(COMMANDS) == {*LEARN, "look", "apply", "update", "merge", "compare", "news", "demo"}
+    assert set(COMMANDS) == {*LEARN, "look", "apply", "update", "merge", "compare", "news", "demo", "app"}
 
 
 @pytest.mark.parametrize("command", LEARN)

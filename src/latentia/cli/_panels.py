@@ -12,7 +12,7 @@ _PANELS = {
     "sequence shape sheet split "
     "stop_words tags target test views vocabulary window word_names words zero_based",
     "Output": "as_json ask cluster denoise effects evidence force group_by levels "
-    "name near out over period quiet row threshold top",
+    "name near out over period progress quiet row threshold top",
     "Large data": "cache checkpoint jobs keep_moments no_cache scheduler",
 }
 _PANEL_OF = {option: panel for panel, options in _PANELS.items() for option in options.split()}

@@ -705,3 +705,22 @@ class DemoOptions:
 
     out: Out = Path("out/demo")
     evidence: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppOptions:
+    """Options of ``latentia app``.
+
+    Parameters
+    ----------
+    workspace
+        Folder for files and results; by default the folder latentia of your home folder.
+    browser
+        Open a browser; without it only the address is printed.
+    port
+        Port of the address; 0 takes a free one.
+    """
+
+    workspace: Annotated[Path, Argument(metavar="FOLDER")] = Path("~/latentia")
+    browser: Annotated[bool, Option("--browser/--no-browser")] = True
+    port: Annotated[int, Option(min=0, max=65535)] = 0

@@ -161,6 +161,8 @@ class Run(WorkOptions):
     ----------------
     as_json
         Print one JSON object for programs; everything else goes to standard error.
+    progress
+        bar on a terminal, or json: a line of JSON for programs on standard error for every step.
     columns
         Columns of numbers to use, separated by commas; by default all.
     ignore

@@ -35,7 +35,7 @@ from ..reading import ColumnOptions, Reading, reading_settings, readings
 from ..report.parts import first_sentence
 from ..summaries import Column, Section, Summary, write_csv
 from ..summaries import Table as Listing
-from ..system.progress import progress_bar
+from ..system.progress import progress_bar, report_stage
 from ..system.scratch import atomic_file
 from ..system.terminal import Terminal, say
 from ._json import plain
@@ -151,6 +151,7 @@ def learn(
         A summary for programs, also written to ``result.json`` and printed by ``--json``.
     """
     console, rows, size, comparison = Terminal(), None, sizes[0], None
+    report_stage("learning")
     with name_source(source):
         if compare is not None and len(sizes) > 1:
             comparison_plan = compare()
@@ -176,6 +177,7 @@ def learn(
         }  # fmt: skip
 
     def write(folder: Path) -> None:
+        report_stage("writing the report")
         persistence.save(model, folder / MODEL_FILE)
         _write_evidence(folder / "evidence.csv", model_evidence)
         if rows:
@@ -338,6 +340,7 @@ def _choose_and_fit(
     grade_changes: list[str] = []
     while True:
         best, sentence = plan.choose(rows) if plan.choose else recommend(sizes_tried, plan.noun)
+        report_stage(f"learning {best} {plan.noun}")
         model = fit(best)
         model_evidence = evidence(model)
         at = next(i for i, size in enumerate(sizes_tried) if size.n_components == best)

@@ -27,10 +27,11 @@ from .. import __version__
 from .._control_characters import escape_controls
 from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning, parameters_written
 from ..families import FAMILIES
+from ..system.progress import progress_as_json
 from ..system.terminal import Terminal, say
 from . import _records
 from ._json import JSON, plain
-from ._options import option_of, render_error
+from ._options import one_of, option_of, render_error
 from ._panels import group_options
 from ._run import Run, linked_parameters
 
@@ -46,10 +47,11 @@ COMMANDS = (
         "merged.",
         "news": "Measure how much of new rows a model does not explain, and how shares drift over batches.",
         "demo": "Learn a model of every family, and write their reports with a start page, index.html.",
+        "app": "Open the app in the browser: from a file to an answer without options, on this machine alone.",
     }
 )
 """Each command with its line in the list of commands, which opens its help."""
-LEARN_NOTHING = "look", "apply", "update", "merge", "compare", "news", "demo"
+LEARN_NOTHING = "look", "apply", "update", "merge", "compare", "news", "demo", "app"
 _ADVICE = {
     "cache": "--cache DIR writes it elsewhere; --no-cache writes none.",
     "columns": "--columns chooses others.",
@@ -90,11 +92,12 @@ def record_of(name: str) -> type[Any]:
 def _function_of(module: str, record: type[Any], ready: Callable[[], None] | None) -> Callable[..., Any]:
     """Return the function of a command, with options as keywords; ``ready`` is called when its modules are loaded."""
 
-    def run(as_json: bool = False, **values: Any) -> Any:
+    def run(as_json: bool = False, progress: str = "bar", **values: Any) -> Any:
         function = getattr(import_module(f".{module}", __package__), module)
         if ready is not None:
             ready()
-        with _standard_input(values), parameters_written(option_of):
+        printed_progress = progress_as_json() if progress == "json" else contextlib.nullcontext()
+        with _standard_input(values), parameters_written(option_of), printed_progress:
             options = record(**values)
             with options.apply_settings() if isinstance(options, Run) else contextlib.nullcontext():
                 return function(options)
@@ -130,10 +133,11 @@ def _options_of(name: str, record: type[Any]) -> list[inspect.Parameter]:
     options = [
         (field.name, kinds[field.name], defaults.get(field.name, inspect.Parameter.empty)) for field in own_first
     ]
-    return [
-        _make_option(*option, texts.get(option[0], ""))
-        for option in (*options, ("as_json", Annotated[bool, typer.Option(JSON)], False))
-    ]
+    common = (
+        ("as_json", Annotated[bool, typer.Option(JSON)], False),
+        ("progress", Annotated[str, one_of("bar", "json")], "bar"),
+    )
+    return [_make_option(*option, texts.get(option[0], "")) for option in (*options, *common)]
 
 
 def _make_option(name: str, kind: Any, default: Any, text: str) -> inspect.Parameter:

@@ -135,7 +135,7 @@ def _classify_lines(path: Path, name: str, encoding: str | None) -> Reading:
     commas = sum("," in line for line in lines)
     mean = sum(words) / len(words)
     distinct = len({word for line in lines for word in line.split()})
-    cells = [[cell.strip() for cell in line.split(",")] for line in lines]
+    cells = [[cell.strip() for cell in line.split(",") if cell.strip()] for line in lines]
     repeated = sum(len(set(row)) < len(row) for row in cells)
     if 2 * commas > len(lines) and 2 * repeated > len(lines):
         n_symbols = len({cell for row in cells for cell in row})

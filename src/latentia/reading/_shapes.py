@@ -171,6 +171,9 @@ def commands_for(reading: Reading, path: str) -> list[str]:
             commands += [f"latentia labels {file} --column {text} --tags {shlex.quote(by_role['tags'][0])}"]
     binary, numbers = by_role.get("binary", []), by_role.get("measurement", []) + by_role.get("count", [])
     group = next(iter(by_role.get("category", [])), None)
+    if by_role.get("group") and group and reading.shape != "sequences":
+        sequence = shlex.quote(by_role["group"][0])
+        commands += [f"latentia hmm {file} -k 2:6 --sequence {sequence} --column {shlex.quote(group)}"]
     if len(binary) >= 3:
         commands += [f"latentia noisy-or {file}{_columns_option(binary, reading)}"]
     if len(numbers) + len(binary) >= 2:
@@ -182,7 +185,7 @@ def commands_for(reading: Reading, path: str) -> list[str]:
         commands += [f"latentia ica {file}{_columns_option(numbers, reading)}"]
     if len(by_role.get("count", [])) >= 5:
         commands += [f"latentia nmf {file} -k 5{_columns_option(by_role['count'], reading)}"]
-    if by_role.get("clock") and numbers and reading.shape != "sequences":
+    if (by_role.get("clock") or by_role.get("date")) and numbers and reading.shape != "sequences":
         commands += [f"latentia hmm {file} -k 2:6{_columns_option(numbers, reading)}"]
     return commands
 

@@ -1,0 +1,315 @@
+"""Screens of the app."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, urlencode
+
+import jinja2
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+
+from .. import __version__
+from ..exceptions import LatentiaError
+from . import forms
+from .forms import Faces
+from .guard import REPORT_POLICY, base_of, header_of
+from .jobs import Job
+from .results import Results, anchor_lines, anchors_of, cost_of_anchors, parse_anchors, topic_rows
+from .workspace import Workspace
+
+_MAX_COLUMNS = 200
+_STATIC = {"app.js": "text/javascript", "app.css": "text/css"}
+
+
+class Pages:
+    """Handlers of the screens."""
+
+    def __init__(self, workspace: Workspace, faces: Faces, token: str) -> None:
+        self.workspace, self.faces, self.base = workspace, faces, base_of(token)
+        self.templates = jinja2.Environment(
+            loader=jinja2.ChoiceLoader([jinja2.PackageLoader("latentia.app"), jinja2.PackageLoader("latentia.report")]),
+            autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        )  # fmt: skip
+        self.templates.filters["address"] = lambda name: quote(name)
+        self.common = {
+            "base": self.base, "header": header_of(token), "version": __version__, "folder": str(workspace.root)
+        }  # fmt: skip
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        return HTMLResponse(self.templates.get_template(template).render(**self.common, **values), status)
+
+    def home(self, request: Request) -> Response:
+        names = self.workspace.results()
+        states = {name: Job(self.workspace, name).progress().state for name in names}
+        return self.page("home.html", title="latentia", entries=self.workspace.entries(), results=states)
+
+    async def upload(self, request: Request) -> Response:
+        length = request.headers.get("content-length", "")
+        if not (length.isascii() and length.isdigit()):
+            raise LatentiaError("the upload does not say how long it is.")
+        name = await self.workspace.receive(request.path_params["name"], request.stream(), int(length[:15]))
+        return self._go(f"file/{quote(name.split('/')[0])}")
+
+    async def folder(self, request: Request) -> Response:
+        return JSONResponse({"name": self.workspace.make_folder(request.path_params["name"])})
+
+    def file(self, request: Request) -> Response:
+        name, fields = request.path_params["name"], forms.keep_last(_query(request))
+        words = forms.look_words(name, fields, self.faces.command("look"), self.workspace)
+        reading = forms.look(self.workspace, name, fields, self.faces)
+        columns = [forms.column_row(column, fields) for column in reading.columns]
+        columns.sort(key=lambda column: not column["doubtful"])
+        return self.page(
+            "file.html", title=name, name=name, reading=reading, columns=columns[:_MAX_COLUMNS], roles=forms.ROLES,
+            fields=fields, questions=forms.questions(reading, self.faces), query=urlencode(fields, doseq=True),
+            shell=forms.shell_line(words), python=forms.look_python(name, reading, fields),
+        )  # fmt: skip
+
+    def ask(self, request: Request) -> Response:
+        name, fields = request.path_params["name"], forms.keep_last(_query(request))
+        command = self._command(request)
+        reading = forms.look(self.workspace, name, fields, self.faces)
+        asked = forms.questions(reading, self.faces)
+        number = int(fields["number"][0][:9]) if fields.get("number", [""])[0].isdecimal() else 0
+        proposed = [question for question in asked if question.command == command.name]
+        question = asked[number] if number < len(asked) and asked[number].command == command.name else None
+        values = (question or proposed[0]).values if proposed else {}
+        size = command.option("k")
+        reading_fields = {key: fields[key] for key in forms.READING_OPTIONS if key in fields}
+        return self.page(
+            "ask.html", title=forms.QUESTIONS[command.name], name=name, command=command, values=values,
+            size=None if size is None else (size, forms.size_range(values.get("k", size.default))),
+            out=self._free(_result_name(name, command.name)), missing=forms.missing_choices(command, reading),
+            entries=self.workspace.entries(), comparable=forms.comparable(reading, command, values),
+            documents=forms.documents(command, reading),
+            names=[column.name for column in reading.columns], reading_fields=reading_fields,
+            back=[(f"file/{quote(name)}?{urlencode(reading_fields, doseq=True)}", name)],
+        )  # fmt: skip
+
+    async def start(self, request: Request) -> Response:
+        fields, command = await _form(request), self._command(request)
+        out = _first(fields, "out")
+        words = forms.make_words(command, request.path_params["name"], fields, out, self.workspace)
+        return self._start(request, words, out)
+
+    def _start(self, request: Request, words: list[str], out: str) -> Response:
+        """Start a command that writes a new result, or only show it."""
+        if request.query_params.get("preview") is not None:
+            return JSONResponse({"shell": forms.shell_line(words), "python": forms.python_lines(words)})
+        if self.workspace.result(out).exists():
+            raise LatentiaError(f"there is a result {out!r} already. Choose another name.")
+        Job(self.workspace, out).start(words, self.faces.command(words[0]).option("checkpoint") is not None)
+        return self._go(f"results/{quote(out)}")
+
+    def result(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        folder, job = self.workspace.result(name), Job(self.workspace, name)
+        progress = job.progress()
+        if progress.state == "none" and not folder.is_dir():
+            raise HTTPException(404)
+        words = job.command
+        values = {
+            "title": name, "name": name, "shell": forms.shell_line(words) if words else "",
+            "python": forms.python_lines(words) if words else f"import latentia\nmodel = latentia.load('{name}/model.npz')\n",
+        }  # fmt: skip
+        if progress.state in ("running", "stopped", "failed"):
+            again = f"ask/{words[0]}/{quote(words[1])}" if len(words) > 1 and words[0] in forms.QUESTIONS else ""
+            return self.page("job.html", progress=asdict(progress), again=again, **values)
+        if not folder.is_dir():
+            raise LatentiaError(f"the folder of the result {name!r} was removed.")
+        results = Results(self.workspace, name)
+        others = [Results(self.workspace, other) for other in self.workspace.results() if other != name]
+        return self.page(
+            "result.html", files=results.files, comparison=results.comparison, why=results.why, can=results.abilities(words),
+            tables=results.tables(), entries=[entry.name for entry in self.workspace.entries()],
+            others=[other.name for other in others if results.is_like(other)],
+            outs={action: self._free(f"{name[:50]}-{action}") for action in ("number", "apply", "update", "compare")}, **values,
+        )  # fmt: skip
+
+    async def change(self, request: Request) -> Response:
+        name, fields = request.path_params["name"], await _form(request)
+        job, action, out = Job(self.workspace, name), _first(fields, "action"), _first(fields, "out")
+        if action == "resume":
+            job.resume()
+        elif action in ("stop", "kill"):
+            job.stop(at_once=action == "kill")
+        elif action == "forget":
+            job.forget()
+            return self._go("")
+        elif action == "number":
+            return self._start(request, self._again(job, {"k": [_first(fields, "k")]}, out), out)
+        elif action in ("apply", "update"):
+            file = forms.file_word(self.workspace, _first(fields, "file"))
+            return self._start(request, [action, name, file, "--out", out], out)
+        elif action == "compare":
+            earlier = _first(fields, "earlier")
+            self.workspace.result(earlier)
+            return self._start(request, ["compare", earlier, name, "--out", out], out)
+        else:
+            raise LatentiaError(f"expected something to do with a result, and found {action[:20]!r}.")
+        return self._go(f"results/{quote(job.name)}")
+
+    def _again(self, job: Job, changes: dict[str, list[str]], out: str) -> list[str]:
+        if not job.command:
+            raise LatentiaError("the app did not learn this result, so it does not know how. Start from the file.")
+        return forms.words_again(job.command, self.faces.command(job.command[0]), changes, out)
+
+    # --- names and anchors of topics ----------------------------------------------------------------------------
+
+    def topics(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        model = Results(self.workspace, name).load()
+        alone = topic_rows(model.reanchor(anchors=anchors_of(model))) if anchors_of(model) else []
+        return self.page(
+            "topics.html", title=f"Topics of {name}", topics=topic_rows(model), alone=alone,
+            out=self._free(f"{name[:50]}-edited"), back=[(f"results/{quote(name)}", name)],
+        )  # fmt: skip
+
+    async def learn_topics(self, request: Request) -> Response:
+        name, fields = request.path_params["name"], await _form(request, blanks=True)
+        model, out = Results(self.workspace, name).load(), _first(fields, "out")
+        changes = {"k": [str(len(model.components_))], "name": []}
+        changes["name"] = [f"{k}={text.strip()}" for k, text in enumerate(fields.get("name", [])) if text.strip()]
+        if "anchor" in fields and (anchors := parse_anchors(model, fields)) != anchors_of(model):
+            self.workspace.result(out)
+            changes["anchors"] = [f"{out}-anchors.txt"]
+            if request.query_params.get("preview") is None:
+                self.workspace.write(changes["anchors"][0], anchor_lines(anchors))
+        return self._start(request, self._again(Job(self.workspace, name), changes, out), out)
+
+    async def topic_words(self, request: Request) -> Response:
+        model, fields = Results(self.workspace, request.path_params["name"]).load(), await _form(request, blanks=True)
+        anchors = parse_anchors(model, fields)
+        edited = await run_in_threadpool(model.reanchor, anchors)
+        return JSONResponse({"topics": topic_rows(edited), "changed": anchors != anchors_of(model)})
+
+    async def topic_cost(self, request: Request) -> Response:
+        name, fields = request.path_params["name"], await _form(request, blanks=True)
+        words = Job(self.workspace, name).command
+        if len(words) < 2:
+            raise LatentiaError("the app did not learn this result, so it does not know its texts.")
+        model = Results(self.workspace, name).load()
+        text = await run_in_threadpool(
+            cost_of_anchors, model, parse_anchors(model, fields), self.workspace.find(words[1]), self.faces.documents
+        )
+        return JSONResponse({"text": text})
+
+    def state(self, request: Request) -> Response:
+        return JSONResponse(asdict(Job(self.workspace, request.path_params["name"]).progress()))
+
+    def report(self, request: Request) -> Response:
+        path = self._inside(request.path_params["name"], "report.html")
+        return FileResponse(path, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
+
+    def download(self, request: Request) -> Response:
+        path = self._inside(request.path_params["name"], request.path_params["file"])
+        return FileResponse(path, media_type="application/octet-stream", filename=path.name)
+
+    def archive(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        folder = self.workspace.result(name)
+        file = tempfile.TemporaryFile()  # noqa: SIM115
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+                if path.is_file() and not path.is_symlink():
+                    archive.write(path, f"{name}/{path.name}")
+        size = file.tell()
+        file.seek(0)
+        headers = {"content-disposition": f'attachment; filename="{name}.zip"', "content-length": str(size)}
+        return StreamingResponse(iter(lambda: file.read(1 << 16), b""), media_type="application/zip", headers=headers)
+
+    def static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in _STATIC:
+            raise HTTPException(404)
+        return Response(self.templates.get_template(name).render(), media_type=_STATIC[name])
+
+    def _command(self, request: Request) -> forms.Command:
+        name = request.path_params["command"]
+        if name not in forms.QUESTIONS:
+            raise HTTPException(404)
+        return self.faces.command(name)
+
+    def _inside(self, name: str, file: str) -> Path:
+        self.workspace.result(name)
+        path = self.workspace.find(f"{name}/{file}")
+        if not path.is_file():
+            raise HTTPException(404)
+        return path
+
+    def _free(self, name: str) -> str:
+        return self.workspace.free_name(name)
+
+    def _go(self, place: str) -> Response:
+        return JSONResponse({"location": f"{self.base}/{place}"})
+
+    def refuse(self, request: Request, error: Exception) -> Response:
+        """Answer an error in plain words, on a page or as JSON for the script of a page."""
+        if isinstance(error, LatentiaError):
+            text, status = self.faces.render_error(error), 400
+        elif isinstance(error, HTTPException):
+            text, status = "There is no such page.", error.status_code
+        elif isinstance(error, OSError):
+            text, status = f"The folder of the app cannot be used ({error.strerror}). Nothing was changed.", 507
+        else:
+            text, status = "latentia itself failed. Nothing of yours is lost.", 500
+        if request.method in ("GET", "HEAD"):
+            return self.page("error.html", status, title="This did not work", text=text)
+        return JSONResponse({"error": text}, status)
+
+
+def make_app(workspace: Workspace, faces: Faces, token: str) -> Starlette:
+    """Return the app, below its secret path."""
+    pages = Pages(workspace, faces, token)
+    get: Callable[..., Route] = Route
+    routes = [
+        get("/", pages.home),
+        get("/static/{name}", pages.static),
+        get("/files/{name:path}", pages.upload, methods=["PUT"]),
+        get("/folders/{name}", pages.folder, methods=["POST"]),
+        get("/file/{name:path}", pages.file),
+        get("/ask/{command}/{name:path}", pages.ask),
+        get("/ask/{command}/{name:path}", pages.start, methods=["POST"]),
+        get("/results/{name}", pages.result),
+        get("/results/{name}", pages.change, methods=["POST"]),
+        get("/results/{name}/topics", pages.topics),
+        get("/results/{name}/topics", pages.learn_topics, methods=["POST"]),
+        get("/results/{name}/topics/words", pages.topic_words, methods=["POST"]),
+        get("/results/{name}/topics/cost", pages.topic_cost, methods=["POST"]),
+        get("/results/{name}/state", pages.state),
+        get("/results/{name}/report", pages.report),
+        get("/results/{name}/zip", pages.archive),
+        get("/results/{name}/files/{file}", pages.download),
+    ]
+    handlers: Any = dict.fromkeys((LatentiaError, HTTPException, OSError, Exception), pages.refuse)
+    return Starlette(routes=[Mount(base_of(token), routes=routes)], exception_handlers=handlers)
+
+
+def _query(request: Request) -> dict[str, list[str]]:
+    return parse_qs(request.url.query, max_num_fields=5000)
+
+
+async def _form(request: Request, blanks: bool = False) -> dict[str, list[str]]:
+    try:
+        return parse_qs((await request.body()).decode(), keep_blank_values=blanks, max_num_fields=5000)
+    except ValueError as error:
+        raise LatentiaError("the form cannot be read. Reload the page.") from error
+
+
+def _first(fields: forms.Fields, name: str) -> str:
+    return next(iter(fields.get(name, ())), "").strip()
+
+
+def _result_name(source: str, command: str) -> str:
+    stem = "".join(c if c.isalnum() else "-" for c in Path(source).name.partition(".")[0])[:40].strip("-")
+    return f"{stem or 'result'}-{command}"

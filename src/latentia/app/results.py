@@ -1,0 +1,157 @@
+"""Results of commands for the pages: files, the comparison of numbers, and topics with other anchors."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from .. import persistence
+from .._validation import column_names
+from ..exceptions import LatentiaError
+from .forms import Fields
+from .workspace import Workspace
+
+_MODEL, _RESULT = "model.npz", "result.json"
+_MAX_RECORD_BYTES = 64 << 20
+_N_ROWS, _MAX_CELLS = 20, 12  # of a table on a page
+_N_WORDS = 12
+
+
+class Results:
+    """Folder of a result."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self.workspace, self.name, self.folder = workspace, name, workspace.result(name)
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.folder.iterdir() if path.is_file() and not path.name.startswith("."))
+
+    @property
+    def model(self) -> Path | None:
+        path = self.folder / _MODEL
+        return self.workspace.find(f"{self.name}/{_MODEL}") if path.is_file() else None
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """Return ``result.json``; empty for results that have none."""
+        path = self.folder / _RESULT
+        if not path.is_file() or path.stat().st_size > _MAX_RECORD_BYTES:
+            return {}
+        try:
+            record = json.loads(self.workspace.find(f"{self.name}/{_RESULT}").read_bytes())
+        except ValueError:
+            return {}
+        return record if isinstance(record, dict) else {}
+
+    @property
+    def comparison(self) -> list[dict[str, str]]:
+        """Return the rows of the comparison of numbers, as texts."""
+        compared = self.record.get("comparison")
+        rows = compared.get("rows", []) if isinstance(compared, dict) else []
+        return [{str(key): _cell_text(value) for key, value in row.items()} for row in rows if isinstance(row, dict)]
+
+    @property
+    def why(self) -> str:
+        compared = self.record.get("comparison")
+        return str(compared.get("why", "")) if isinstance(compared, dict) else ""
+
+    def is_like(self, other: Results) -> bool:
+        """Return True if another result has a model of the same kind."""
+        return other.model is not None and self.record.get("estimator") == other.record.get("estimator")
+
+    def abilities(self, words: list[str]) -> set[str]:
+        """Return what can be done with the result, which this command learned."""
+        if self.model is None:
+            return set()
+        able = {"apply", "compare", *(["update"] if "--keep-moments" in words else [])}
+        return able | ({"topics"} if words[:1] == ["topics"] else set())
+
+    def tables(self) -> dict[str, list[list[str]]]:
+        """Return the first rows of each table of a result without report."""
+        if "report.html" in self.files:
+            return {}
+        tables: dict[str, list[list[str]]] = {}
+        for file in self.files:
+            if file.endswith(".csv"):
+                with open(
+                    self.workspace.find(f"{self.name}/{file}"), encoding="utf-8", errors="replace", newline=""
+                ) as lines:
+                    rows = [[cell[:80] for cell in row[:_MAX_CELLS]] for row in islice(csv.reader(lines), _N_ROWS + 1)]
+                tables |= {file: rows} if rows else {}
+        return tables
+
+    def load(self) -> Any:
+        """Return the model."""
+        path = self.model
+        if path is None:
+            raise LatentiaError("this result has no model.", source=self.name)
+        return _load(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _load(path: Path, _: int) -> Any:
+    return persistence.load(path)
+
+
+def _cell_text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+# --- topics ---------------------------------------------------------------------------------------------------------
+
+
+def topic_rows(model: Any) -> list[dict[str, str]]:
+    """Return name, anchors, share and words of each topic."""
+    if not hasattr(model, "top_words"):
+        raise LatentiaError("this result has no topics.")
+    anchors = anchors_of(model) or [[]] * len(model.components_)
+    shares = getattr(model, "prevalence_", None)
+    shares = model.weights_ if shares is None else shares
+    return [
+        {"name": name, "anchors": " ".join(words), "share": f"{share:.1%}", "words": ", ".join(top)}
+        for name, words, share, top in zip(model.topic_names, anchors, shares, model.top_words(_N_WORDS), strict=True)
+    ]
+
+
+def anchors_of(model: Any) -> list[list[str]]:
+    """Return the anchors of each topic; an empty list for topics without."""
+    return [list(map(str, words)) for words in getattr(model, "anchor_words_", [])]
+
+
+def parse_anchors(model: Any, fields: Fields) -> list[list[str]]:
+    """Return the anchors in a form, each of which must be a word of the model."""
+    anchors = [text.split() for text in fields.get("anchor", ())]
+    n_topics = len(anchors_of(model))
+    if len(anchors) != n_topics or not all(anchors):
+        raise LatentiaError(
+            f"expected at least one anchor for each of {n_topics} topics. Undo the change, or write a word."
+        )
+    names = column_names(model)
+    unknown = {word for words in anchors for word in words} - set(map(str, [] if names is None else names))
+    if unknown:
+        raise LatentiaError(f"not a word of these texts: {', '.join(sorted(unknown))}. Choose one that the texts have.")
+    return anchors
+
+
+def anchor_lines(anchors: list[list[str]]) -> str:
+    """Return the text of a file for ``--anchors``."""
+    if any(mark in word for words in anchors for word in words for mark in "#="):
+        raise LatentiaError("an anchor with # or = cannot be written to a file. Choose another word.")
+    return "".join(f"{' '.join(words)}\n" for words in anchors)
+
+
+def cost_of_anchors(model: Any, anchors: list[list[str]], source: Path, documents: Callable[[Any, Path], Any]) -> str:
+    """Return a sentence about the likelihood of documents under the topics with and without other anchors."""
+    rows = documents(model, source)
+    before, after = (model.reanchor(anchors=chosen).score(rows) for chosen in (anchors_of(model), anchors))
+    effect = "cost" if after < before else "gain"
+    return (
+        f"These anchors {effect} {abs(after - before):.3f} nats of log-likelihood a word: {before:.3f} before, "
+        f"{after:.3f} now, both without the refinement that learning adds."
+    )

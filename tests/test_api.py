@@ -482,6 +482,9 @@ class CountedBlocks(Blocks):
     def some_rows(self, most):
         return self.blocks.some_rows(most)
 
+    def first_rows(self, most):
+        return self.blocks.first_rows(most)
+
     def group(self, groups, folds):
         return CountedBlocks(self.blocks.group(groups, folds), self.reads)
 

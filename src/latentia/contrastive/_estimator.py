@@ -31,7 +31,7 @@ from ._linear_map import (
     list_orders,
     measure_residual,
 )
-from .views import FOLD_SEED, JointMoments, check_shape, dense_rows, two_views, view_table
+from .views import FOLD_SEED, JointMoments, check_shape, two_views, view_table
 
 _MIN_DEVIATIONS = 6.0  # standard deviations of the shared signal: Gaussian views seldom exceed it
 _CLEAR_DEVIATIONS = 10.0  # Gaussian views whose rows depend on each other seldom exceed this either
@@ -378,8 +378,7 @@ def _find_min_deviations(rows: Blocks | None) -> float:
     """Return the deviations that a shared cumulant needs: more where neighbouring rows are alike, and so groups of rows."""
     if rows is None:
         return _MIN_DEVIATIONS
-    (table,) = dense_rows(rows)[0]
-    table = table[:_NEIGHBOURS]
+    table = np.hstack(rows.first_rows(_NEIGHBOURS))
     centred = table - table.mean(axis=0)
     products, squares = (
         (centred[1:] * centred[:-1]).sum(axis=0),

@@ -298,6 +298,10 @@ class Blocks(ABC):
             state = sample.add(state, block)
         return sample.tables(state)
 
+    def first_rows(self, max_rows: int) -> tuple[Any, ...]:
+        """Return at most ``max_rows`` neighbouring rows of all parts, from the first block."""
+        return tuple(part[:max_rows] for part in self[0][: len(self.shapes)])
+
     def map(self, function: Callable[[Block], Sequence[Any]], shapes: Sequence[tuple[int, int]]) -> Blocks:
         """Return blocks whose parts, of these shapes, ``function`` computes from each block when it is read."""
         return MappedBlocks(self, function, shapes)
@@ -514,6 +518,9 @@ class MappedBlocks(Blocks):
         if self.lengths is not None:  # the function needs the lengths as well
             return super().some_rows(max_rows)
         return tuple(self._function(Block.from_parts(self._blocks.some_rows(max_rows))))
+
+    def first_rows(self, max_rows: int) -> tuple[Any, ...]:
+        return tuple(self._function(Block.from_parts(self._blocks.first_rows(max_rows))))
 
     def group(self, groups: Iterable[int], folds: Folds) -> Blocks:
         return MappedBlocks(self._blocks.group(groups, folds), self._function, self.shapes, self.names)

@@ -195,3 +195,23 @@ def test_an_empty_community_has_no_rates(ends, graph):
     assert np.isfinite(model.connectivity).all()
     assert (model.connectivity[4] == 0).all()
     assert isinstance(model, Communities)
+
+
+def test_averages_of_directed_graphs_are_over_the_directions_with_edges():
+    graph = planted.mixed_membership_graph(300, 3, alpha0=0, degree=12, directed=True, random_state=2)
+    adjacency = graph.adjacency.toarray()
+    adjacency[:20] = adjacency[:, 20:40] = 0  # The first nodes have no edges of their own, and others no edges to them.
+    ends = EdgeLists(sparse.csr_array(adjacency), True)
+    communities = build_communities(ends, graph.memberships, True)
+    averages, high, low = average_neighbours(ends, communities, 0.5)
+    expected = np.zeros_like(averages)
+    for node in range(300):
+        for edges, neighbours, activity in (
+            (adjacency[node], communities.receivers, communities.activity),
+            (adjacency[:, node], communities.senders, communities.activity_in),
+        ):
+            if edges.any():
+                q = 1.5 * graph.memberships / neighbours.sum(axis=0) - 0.5 / 300
+                n_directions = adjacency[node].any() + int(adjacency[:, node].any())
+                expected[node] += edges @ q / activity[node] / n_directions
+    np.testing.assert_allclose(averages, (expected - low) / (high - low), atol=1e-9)

@@ -243,6 +243,8 @@ def test_names_of_words_are_given_or_known():
     assert all(word.startswith("v") for word in texts(other[0].get_yticklabels()))
     with pytest.raises(LatentiaError, match="agree"):
         plots.plot_topics(model, vocabulary=["one"])
+    with pytest.raises(LatentiaError, match="agree"):
+        plots.plot_topics(model, vocabulary=[f"v{i}" for i in range(301)])
     with pytest.raises(LatentiaError, match="topics 0 to 2"):
         plots.plot_topics(model, topics=[7])
     with pytest.raises(LatentiaError, match="no topics"):

@@ -118,6 +118,10 @@ class Estimator(BaseEstimator):
         """Return the numbers of the rows of X that these numbers of `_row_scores` stand for."""
         return rows
 
+    def _noun_of_scores(self) -> str:
+        """Return the plural noun of what `_row_scores` scores."""
+        return self.nouns[2]
+
     def _fit_rest(self, X: Any) -> tuple[Any, int]:
         """Fit a new component to rows that the model does not explain; return its model, and its number there."""
         return clone(self).set_params(n_components=1).fit(X), 0

@@ -11,7 +11,7 @@ from typing import Any
 from ..comparing import Match
 from ..comparing import match as match_models
 from ..exceptions import EvidenceWarning, LatentiaError
-from ..fitting.additive import merge as merged
+from ..fitting.additive import merge as merge_models
 from ..summaries import Column, Table
 from ._records import MergeOptions
 from ._results import Results
@@ -27,13 +27,13 @@ def merge(options: MergeOptions) -> dict[str, Any]:
     table = [_join_tables(matches)] if matches else []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)  # The lines below name the folders.
-        whole = merged(loaded_models)
+        merged_model = merge_models(loaded_models)
     lines = [
         f"{options.models[0]} (a) and {path} (b) disagree: {' '.join(differences)}"
         for path, match in matches.items()
         if (differences := match.differences())
     ]
-    return report_changed_model(results, f"{len(loaded_models)} models", lambda _: whole, lines, table)
+    return report_changed_model(results, f"{len(loaded_models)} models", lambda _: merged_model, lines, table)
 
 
 def _match_sites(paths: list[Path], models: list[Any]) -> dict[Path, Match]:

@@ -14,7 +14,7 @@ from ..exceptions import EvidenceWarning, LatentiaError
 from ..fitting.additive import merge as merge_models
 from ..summaries import Column, Table
 from ._records import MergeOptions
-from ._results import Results
+from ._results import Results, find_model
 from .update import load_extendable_model, report_changed_model
 
 
@@ -22,6 +22,7 @@ def merge(options: MergeOptions) -> dict[str, Any]:
     """Merge several models into one model of all their rows, without the rows themselves."""
     results = Results(options.out, options.models[0], ("matches.csv",), options.force, progress=not options.quiet)
     results.check()
+    _check_distinct(options.models)
     loaded_models = [load_extendable_model(path) for path in options.models]
     matches = _match_sites(options.models, loaded_models)
     table = [_join_tables(matches)] if matches else []
@@ -34,6 +35,16 @@ def merge(options: MergeOptions) -> dict[str, Any]:
         if (differences := match.differences())
     ]
     return report_changed_model(results, f"{len(loaded_models)} models", lambda _: merged_model, lines, table)
+
+
+def _check_distinct(paths: list[Path]) -> None:
+    """Raise for a model that is given twice, whose rows would count twice."""
+    models = [find_model(path).resolve() for path in paths]
+    for number, path in enumerate(models):
+        if path in models[:number]:
+            raise LatentiaError(
+                "the model is given twice, and its rows would count twice. Give it once.", source=paths[number]
+            )
 
 
 def _match_sites(paths: list[Path], models: list[Any]) -> dict[Path, Match]:

@@ -139,7 +139,7 @@ class Estimator(BaseEstimator):
         Parameters
         ----------
         X : as in ``fit``
-            New rows, 50 or more; or one sequence, of which windows of 20 steps are compared.
+            New rows, 50 or more; or sequences, of which windows of 20 steps are compared, 50 or more.
         reference : as X, optional
             Rows without news, to compare with; by default rows drawn from the model, with the lengths and gaps of X.
 

@@ -19,7 +19,8 @@ def test_tree_of_a_mixture_is_written_and_opens_to_the_clearest_level(call, rows
     assert "levels.csv" in written(out)
     table = rows(out / "levels.csv")
     assert [row["join"] for row in table] == ["8", "7", "6", "5"]
-    assert table[0]["name"].startswith("5 components: ")
+    assert table[0]["name"] == "5 components"
+    assert all(row["name"].startswith("2 components: ") for row in table[2:])
     record = json.loads((out / "result.json").read_text())["levels"]
     assert record["suggested"] == 3
     assert len(set(record["groups"])) == 3

@@ -127,6 +127,7 @@ def test_what_cannot_be_updated_or_merged(call, refused, folder, tmp_path):
     for out, i in ((scaled, 0), (other, 1)):
         call("mixture", folder / f"clouds{i}.csv", "-k", 3, "--keep-moments", "--no-cache", "--out", out)
     assert "scaling each file by itself" in refused("merge", scaled, other)
+    assert "given twice" in refused("merge", scaled, other, scaled / "model.npz")
     assert "no column" not in refused("merge", scaled, plain)
 
 

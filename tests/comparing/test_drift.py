@@ -10,6 +10,7 @@ from latentia.datasets import planted
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
+from latentia.sequences import SpectralHMM
 from latentia.topics import AnchorTopics
 
 MEANS = 3 * np.eye(3)
@@ -81,3 +82,41 @@ def test_what_cannot_be_measured(drift):
         measure_drift(SphericalGaussianMixture(2).fit(X), X, ["a"])
     with pytest.raises(latentia.LatentiaError, match="news"):
         measure_drift(TensorICA(3).fit(X), X, ["a"] * 500)
+
+
+@pytest.mark.parametrize(
+    ("rows", "batches", "labels", "message"),
+    [
+        (None, ["a"] * 500, None, "X: Expected a list"),
+        (5, ["a"] * 500, None, "X: Expected a list"),
+        ([[0.0, 0.0, 0.0]] * 500, None, None, "batches: Expected a list"),
+        ([[0.0, 0.0, 0.0]] * 500, [np.nan] * 500, None, "expected a batch of some rows"),
+        ([[0.0, 0.0, 0.0]] * 500, ["a"] * 500, ["b"], "expected a batch of some rows"),
+    ],
+)
+def test_odd_rows_and_batches_are_refused(rows, batches, labels, message):
+    model = SphericalGaussianMixture(2, n_splits=0).fit(np.random.default_rng(0).normal(size=(200, 3)))
+    with pytest.raises(latentia.LatentiaError, match=message):
+        measure_drift(model, rows, batches, labels=labels)
+
+
+@pytest.mark.parametrize("model", [None, SphericalGaussianMixture])
+def test_drift_needs_a_fitted_model(model):
+    with pytest.raises(latentia.LatentiaError, match="expected a fitted model"):
+        measure_drift(model, np.zeros((60, 3)), ["a"] * 60)
+
+
+def test_batches_may_be_numbers_and_missing():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = SphericalGaussianMixture(2, n_splits=0).fit(X)
+    drift = measure_drift(model, X.tolist(), [*[2024] * 90, *[2023] * 60, *[np.nan] * 50], labels=[2024, 2023])
+    assert (drift.labels, drift.n_rows) == (("2024", "2023"), (90, 60))
+
+
+def test_batches_of_steps_need_fifty_windows():
+    steps = np.random.default_rng(0).integers(2, size=300).repeat(10)
+    model = SpectralHMM(2, n_splits=0).fit(steps)
+    drift = measure_drift(model, steps, ["long"] * 2000 + ["short"] * 1000)
+    drift_short = measure_drift(model, steps, ["long"] * 2001 + ["short"] * 999)
+    assert [news is None for news in drift.news] == [False, False]
+    assert [news is None for news in drift_short.news] == [False, True]

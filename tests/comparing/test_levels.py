@@ -107,6 +107,9 @@ def test_mixtures(mixture):
     assert labels[2] == labels[3]
     assert labels[4] == labels[5]
     assert len(set(labels.tolist())) == 3
+    *groups, root = mixture.levels().group_names
+    assert root == "6 components"
+    assert all(": " in name for name in groups)
 
 
 def test_topics_are_named_by_their_words():

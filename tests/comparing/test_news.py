@@ -91,6 +91,9 @@ def test_windows_of_a_sequence():
     assert news.alarm
     assert news.n_rows == 120
     assert min(news.examples) >= 100
+    assert "of 120 windows of 20 steps" in news.headline
+    with pytest.raises(latentia.LatentiaError, match=r"at least 50 windows of 20 steps, found 5\. Give more"):
+        model.news(steps[:100])
 
 
 def blocks(table):
@@ -127,6 +130,12 @@ def test_news_of_sequences_in_any_container():
     assert model.news([steps[:1000], steps[1000:]]) == plain
     with pytest.raises(latentia.LatentiaError, match="csr_array"):
         model.news(sparse.csr_array(steps[:, None]))
+
+
+def test_documents_without_words_are_refused():
+    model = AnchorTopics(2, n_splits=0).fit(planted.topic_corpus(300, n_topics=2, n_words=40, random_state=1).counts)
+    with pytest.raises(latentia.LatentiaError, match="expected documents with words of the model"):
+        model.news(np.zeros((60, 40)))
 
 
 def test_errors_say_what_to_do(mixture):

@@ -1,5 +1,7 @@
 """The driver: plain steps are plain EM, and accelerated ones end where many plain ones do."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -346,6 +348,12 @@ def test_objectives_that_are_no_numbers_are_stepped_back_from(problem_of):
     plain = refine(problem.update, over(problem.blocks()), 300)
     assert found.converged
     assert final(problem.blocks(), problem.update, found) > final(problem.blocks(), problem.update, plain) - 0.5
+
+
+def test_only_slopes_of_rounding_are_zero():
+    slopes = np.array([1e-11, 1e-3, np.nan])
+    distribution = SimpleNamespace(slope=lambda: slopes, curvature=lambda: np.ones(3))
+    np.testing.assert_array_equal(em._Point(None, [distribution], 0.0).slope, [0.0, 1e-3, np.nan])
 
 
 def test_variances_on_their_floor(problem_of):

@@ -225,8 +225,8 @@ def keep_last(fields: Fields) -> dict[str, list[str]]:
         key: list({value.rpartition("=")[0]: value for value in fields.get(key, ()) if value}.values())
         for key in ("role", "positive")
     }
-    kept = {key: list(dict.fromkeys(values)) for key, values in fields.items() if key not in per_column}
-    return kept | {key: values for key, values in per_column.items() if values}
+    other_fields = {key: list(dict.fromkeys(values)) for key, values in fields.items() if key not in per_column}
+    return other_fields | {key: values for key, values in per_column.items() if values}
 
 
 def _last(fields: Fields, name: str) -> str | None:
@@ -328,20 +328,20 @@ def comparable(reading: Reading, command: Command, values: Mapping[str, str]) ->
 
 
 def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -> list[str]:
-    given = [_check_text(value.strip(), option) for value in values if value.strip()]
+    texts = [_check_text(value.strip(), option) for value in values if value.strip()]
     if option.name == "missing_codes":
-        given = [",".join(given)] if given else []
+        texts = [",".join(texts)] if texts else []
     if option.kind == "flag":
         words = {"yes": option.flag, "no": option.negative}
-        return [word for value in given[-1:] if (word := words.get(value, ""))]
-    given = given if option.multiple else [value for value in given[-1:] if value != option.default]
+        return [word for value in texts[-1:] if (word := words.get(value, ""))]
+    texts = texts if option.multiple else [value for value in texts[-1:] if value != option.default]
     if option.kind == "path":
-        given = [file_word(workspace, value) for value in given]
-    if option.name in _FILE_VALUES and any(mark in value for value in given for mark in "/\\"):
+        texts = [file_word(workspace, value) for value in texts]
+    if option.name in _FILE_VALUES and any(mark in value for value in texts for mark in "/\\"):
         raise LatentiaError("expected words or a file of the folder of the app.", parameter=option.name)
     joined = option.flag.startswith("--")  # A value such as -99 would look like an option.
     pairs = [
-        [f"{option.flag}={value}"] if joined and value.startswith("-") else [option.flag, value] for value in given
+        [f"{option.flag}={value}"] if joined and value.startswith("-") else [option.flag, value] for value in texts
     ]
     return [word for pair in pairs for word in pair]
 

@@ -31,12 +31,12 @@ def linked_parameters(record: type[Any]) -> dict[str, str]:
     That is the text beside the option in ``Annotated``, or else the name of the field. The default is the parameter's.
     """
     kinds = get_type_hints(record, include_extras=True)
-    linked = {}
+    parameters = {}
     for field in fields(record):
         if field.default is MISSING:
             texts = (text for text in getattr(kinds[field.name], "__metadata__", ()) if isinstance(text, str))
-            linked[field.name] = next(texts, field.name)
-    return linked
+            parameters[field.name] = next(texts, field.name)
+    return parameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,9 +213,9 @@ class Run(WorkOptions):
 
     def parameters_of(self, estimator: type[Any]) -> dict[str, Any]:
         """Return the parameters of an estimator that options set, but for the number of components."""
-        given = {parameter: getattr(self, name) for name, parameter in linked_parameters(type(self)).items()}
+        values = {parameter: getattr(self, name) for name, parameter in linked_parameters(type(self)).items()}
         known = signature(estimator).parameters.keys() - {"n_components"}
-        return {name: value for name, value in (given | self.parameters).items() if name in known}
+        return {name: value for name, value in (values | self.parameters).items() if name in known}
 
     def results(self, source: Path, *files: str) -> "Results":
         """Return the checked output folder; ``files`` may be written besides those of every command."""

@@ -128,10 +128,11 @@ def _options_of(name: str, record: type[Any]) -> list[inspect.Parameter]:
     docstrings = [f"{inspect.getdoc(cls)}\n" for cls in (Run, *record.__mro__[::-1])]
     texts = {entry[1]: " ".join(entry[2].split()) for docstring in docstrings for entry in _ENTRY.finditer(docstring)}
     kinds = get_type_hints(record, include_extras=True)
-    own, last = record.__annotations__, ("force", "quiet")
-    own_first = sorted(fields(record), key=lambda field: (field.name not in own, field.name in last))
+    inherited_last = sorted(
+        fields(record), key=lambda field: (field.name not in record.__annotations__, field.name in ("force", "quiet"))
+    )
     options = [
-        (field.name, kinds[field.name], defaults.get(field.name, inspect.Parameter.empty)) for field in own_first
+        (field.name, kinds[field.name], defaults.get(field.name, inspect.Parameter.empty)) for field in inherited_last
     ]
     common = (
         ("as_json", Annotated[bool, typer.Option(JSON)], False),
@@ -142,15 +143,15 @@ def _options_of(name: str, record: type[Any]) -> list[inspect.Parameter]:
 
 def _make_option(name: str, kind: Any, default: Any, text: str) -> inspect.Parameter:
     """Convert a field to typer's form: an argument if it has neither a default nor an option."""
-    given = getattr(kind, "__metadata__", ())
-    if given and not isinstance(given[0], str):
-        info = copy(given[0])
+    metadata = getattr(kind, "__metadata__", ())
+    if metadata and not isinstance(metadata[0], str):
+        info = copy(metadata[0])
     elif default is inspect.Parameter.empty:
         info = typer.Argument()
     else:
         info = typer.Option(*([f"--{name.replace('_', '-')}"] if kind is bool else []))
     info.help = text
-    kind = Annotated[kind.__origin__ if given else kind, info]
+    kind = Annotated[kind.__origin__ if metadata else kind, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from ..comparing import Match
 from ..comparing import match as match_models
 from ..exceptions import EvidenceWarning, LatentiaError
-from ..fitting.additive import merge as merged
+from ..fitting.additive import merge as merge_models
 from ..summaries import Column, Table
 from ._records import MergeOptions
-from ._results import Results
+from ._results import Results, find_model
 from .update import load_extendable_model, report_changed_model
 
 
@@ -22,18 +22,29 @@ def merge(options: MergeOptions) -> dict[str, Any]:
     """Merge several models into one model of all their rows, without the rows themselves."""
     results = Results(options.out, options.models[0], ("matches.csv",), options.force, progress=not options.quiet)
     results.check()
+    _check_distinct(options.models)
     loaded_models = [load_extendable_model(path) for path in options.models]
     matches = _match_sites(options.models, loaded_models)
     table = [_join_tables(matches)] if matches else []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)  # The lines below name the folders.
-        whole = merged(loaded_models)
+        merged_model = merge_models(loaded_models)
     lines = [
         f"{options.models[0]} (a) and {path} (b) disagree: {' '.join(differences)}"
         for path, match in matches.items()
         if (differences := match.differences())
     ]
-    return report_changed_model(results, f"{len(loaded_models)} models", lambda _: whole, lines, table)
+    return report_changed_model(results, f"{len(loaded_models)} models", lambda _: merged_model, lines, table)
+
+
+def _check_distinct(paths: list[Path]) -> None:
+    """Raise for a model that is given twice, whose rows would count twice."""
+    models = [find_model(path).resolve() for path in paths]
+    for number, path in enumerate(models):
+        if path in models[:number]:
+            raise LatentiaError(
+                "the model is given twice, and its rows would count twice. Give it once.", source=paths[number]
+            )
 
 
 def _match_sites(paths: list[Path], models: list[Any]) -> dict[Path, Match]:

@@ -58,16 +58,16 @@ def news(options: NewsOptions) -> dict[str, Any]:
         warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.utils\.validation")
         rows = read(source, options.batch)
         reference_rows = None if reference is None else read(reference, None).values
-        found: News = fitted.news(rows.values, reference_rows)
+        result: News = fitted.news(rows.values, reference_rows)
         drift = None if rows.batches is None else _measure_drift(fitted, rows, reference_rows)
     batches, shares = (None, None) if drift is None else (drift.table(), drift.shares_table())
-    examples = _build_examples(found, rows) if found.examples else None
+    examples = _build_examples(result, rows) if result.examples else None
     tables = [table for table in (batches, shares, examples) if table is not None]
-    lines = [found.headline, *([] if drift is None else drift.lines())]
+    lines = [result.headline, *([] if drift is None else drift.lines())]
     record = {
         "model": str(path), "source": str(source), "reference": reference and str(reference), "estimator": kind,
-        "share": found.share, "interval": found.interval, "alarm": found.alarm, "n_rows": found.n_rows,
-        "examples": [rows.names[i] for i in found.examples], "largest_moves": found.largest_moves,
+        "share": result.share, "interval": result.interval, "alarm": result.alarm, "n_rows": result.n_rows,
+        "examples": [rows.names[i] for i in result.examples], "largest_moves": result.largest_moves,
         "batches": [] if batches is None else batches.rows(), "shares": [] if shares is None else shares.rows(),
     }  # fmt: skip
 
@@ -101,12 +101,12 @@ def _measure_drift(model: Any, rows: NewRows, reference: Any) -> Drift:
     return measure_drift(model, rows.values, batches, labels=labels, reference=reference)
 
 
-def _build_examples(found: News, rows: NewRows) -> Table:
+def _build_examples(result: News, rows: NewRows) -> Table:
     """Return the least probable rows as a table."""
     return Table(
         "examples",
-        (Column(rows.unit, [rows.names[i] for i in found.examples], kind="name"),),
-        f"Least probable {found.noun}",
-        f"The {len(found.examples)} {found.noun} that are least probable under the model, the least probable first.",
+        (Column(rows.unit, [rows.names[i] for i in result.examples], kind="name"),),
+        f"Least probable {result.noun}",
+        f"The {len(result.examples)} {result.noun} that are least probable under the model, the least probable first.",
         file="examples.csv",
     )

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
 
+from .._entries import is_missing
+from .._validation import list_of
 from ..exceptions import LatentiaError
 from ..summaries import Column, Table
 from .news import MIN_ROWS, News, find_news
+from .profile import check_model
 
 _Z = 1.645  # Normal quantile of 90% intervals.
 _MAX_STEPS, _TOLERANCE = 500, 1e-7  # steps of EM for the shares of a batch, and the move at which it ends
@@ -29,7 +31,7 @@ class Drift:
     n_rows : tuple of int
         Numbers of their rows.
     news : tuple of News or None
-        News of each batch; None with fewer than 50 rows.
+        News of each batch; None with fewer than 50 rows, or 50 windows of 20 steps.
     shares : ndarray of shape (G, K, 3), or None
         Share of every component in each batch, and its 90% interval; None if the family has no shares of rows.
     names : tuple of str
@@ -121,7 +123,7 @@ def measure_drift(
         A fitted model that has ``news``.
     X : as in ``model.news``
     batches : sequence of length n_rows
-        Batch of every row, such as a month or a site; None for rows without one.
+        Batch of every row, such as a month or a site; None or NaN for rows without one.
     labels : sequence of str, optional
         Order of the batches; by default that of the alphabet.
     reference : as X, optional
@@ -133,17 +135,24 @@ def measure_drift(
         Its tables are ``table()`` and ``shares_table()``. Intervals of shares contain the choice of rows; only those of topics
         also the errors of the components.
     """
-    check_is_fitted(model)
-    texts = [None if batch is None else str(batch) for batch in batches]
+    check_model(model, "measure_drift: expected a fitted model")
+    texts = [None if is_missing(batch) else str(batch) for batch in list_of(batches, "batches")]
+    X = model._rows_in_memory(X)
+    X = X if getattr(X, "shape", ()) else list_of(X, "X")
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if len(texts) != n_rows:
         raise LatentiaError(f"batches: expected one for each of {n_rows:,} rows, found {len(texts):,}.")
     present = {text for text in texts if text is not None}
-    names = [label for label in (sorted(present) if labels is None else labels) if label in present]
+    names = [label for label in (sorted(present) if labels is None else map(str, labels)) if label in present]
+    if not names:
+        raise LatentiaError(
+            "batches: expected a batch of some rows, found none. Give their names, and no others in labels."
+        )
     numbers = {name: g for g, name in enumerate(names)}
     of_rows = np.array([-1 if text is None else numbers.get(text, -1) for text in texts])
     rows = [np.flatnonzero(of_rows == g) for g in range(len(names))]
-    news = [find_news(model, _safe_indexing(X, part), reference) if len(part) >= MIN_ROWS else None for part in rows]
+    min_rows = MIN_ROWS * len(model._steps_of(np.zeros(1, dtype=int)))
+    news = [find_news(model, _safe_indexing(X, part), reference) if len(part) >= min_rows else None for part in rows]
     expected, shares = model._shares_by(X, of_rows, names) or (np.empty(0), None)
     components = getattr(model, "cause_names_", None) or [f"{model.nouns[0]} {k}" for k in range(len(expected))]
     return Drift(

@@ -247,18 +247,20 @@ def _name(levels: Levels, profile: Profile) -> Levels:
         return levels
     mean = np.average(profile.values, axis=0, weights=weights)
 
-    def name(members: Sequence[int]) -> str:
+    def name(label: str, members: Sequence[int]) -> str:
         row = np.average(profile.values[members], axis=0, weights=weights[members])
         if profile.missing == "zero" or profile.join == "sum":
-            return ", ".join(str(columns[i]) for i in np.argsort(-row, kind="stable")[:_N_WORDS])
+            return f"{label}: {', '.join(str(columns[i]) for i in np.argsort(-row, kind='stable')[:_N_WORDS])}"
+        if len(members) == len(levels.names):  # The mean of all does not stand out from itself.
+            return label
         moves = find_largest_moves(profile, mean, row, [str(column) for column in columns])[:_N_WORDS]
-        return ", ".join(f"{column} {value:.3g}" for column, _, value in moves)
+        return f"{label}: {', '.join(f'{column} {value:.3g}' for column, _, value in moves)}"
 
     members = {i: [i] for i in range(len(levels.names))}
     for join in levels.joins:
         members[join.join] = members[join.first] + members[join.second]
-    names = tuple(f"{text}: {name([i])}" for i, text in enumerate(levels.names))
+    names = tuple(name(label, [i]) for i, label in enumerate(levels.names))
     groups = [members[join.join] for join in levels.joins]
     return replace(
-        levels, names=names, group_names=tuple(f"{len(group)} {levels.nouns[1]}: {name(group)}" for group in groups)
+        levels, names=names, group_names=tuple(name(f"{len(group)} {levels.nouns[1]}", group) for group in groups)
     )

@@ -11,14 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils.validation import check_is_fitted
 
 from .._control_characters import escape_controls
 from .._frames import frame_of_rows
 from .._summary_text import table_html, table_lines
 from ..exceptions import LatentiaError
 from ..summaries import Column, Table
-from .profile import MAX_NOISE, Profile, align_profiles, find_largest_moves, profile_of
+from .profile import MAX_NOISE, Profile, align_profiles, check_model, find_largest_moves, profile_of
 
 Status = Literal["same", "changed", "new", "gone", "split", "merged"]
 
@@ -73,7 +72,7 @@ class Match:
     nouns : (str, str, str)
         Singular and plural noun for components, and plural noun for rows.
     messages : tuple of str
-        Sentences about columns that one model lacks.
+        Sentences about columns that one model lacks, and about pairs that are the same within their errors alone.
     """
 
     pairs: tuple[Pair, ...]
@@ -89,8 +88,8 @@ class Match:
                 sentences.append(f"{noun} {pair.a} is {noun} {pair.b} of b, changed ({moves}).")
             elif pair.status not in ("same", "changed"):
                 place = f"{noun} {pair.b} of b" if pair.a is None else f"{noun} {pair.a}"
-                of = f" ({noun} {pair.b} of b)" if pair.a is not None and pair.b is not None else ""
-                sentences.append(f"{place} is {pair.status}{of}.")
+                counterpart = f" ({noun} {pair.b} of b)" if pair.a is not None and pair.b is not None else ""
+                sentences.append(f"{place} is {pair.status}{counterpart}.")
         return sentences
 
     def rows(self) -> list[dict[str, Any]]:
@@ -162,9 +161,7 @@ def match(a: Any, b: Any) -> Match:
         If the models are of different classes, have no column in common, or have no expected errors.
     """
     for model in (a, b):
-        if not hasattr(model, "_profile"):
-            raise LatentiaError(f"match: expected two fitted models, found {type(model).__name__}.")
-        check_is_fitted(model, "evidence_")
+        check_model(model, "match: expected two fitted models", "evidence_")
     if type(a) is not type(b):
         raise LatentiaError(f"match: expected models of one class, found {type(a).__name__} and {type(b).__name__}.")
     first, second, names, messages = align_profiles(profile_of(a), profile_of(b))

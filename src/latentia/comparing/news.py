@@ -49,7 +49,7 @@ class News:
     n_rows : int
         Number of rows, or of windows of a sequence.
     noun : str
-        Plural noun of the rows.
+        Plural noun of the rows or windows.
     largest_moves : tuple of (str, float, float)
         Columns in which the new component differs most from the mean of the model's components: values of the mean, and its.
     number : int
@@ -97,9 +97,12 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
         reference_scores = np.concatenate([_scores_of(model, model._draw_alike(X, rng)) for _ in range(_N_DRAWS)])
     else:
         reference_scores = _scores_of(model, model._rows_in_memory(reference))
+    noun = model._noun_of_scores()
     for values, name in ((scores, "X"), (reference_scores, "reference")):
         if len(values) < MIN_ROWS:
-            raise LatentiaError(f"{name}: expected at least {MIN_ROWS} {model.nouns[2]}, found {len(values)}.")
+            raise LatentiaError(
+                f"{name}: expected at least {MIN_ROWS} {noun}, found {len(values)}. Give more, such as several batches at once."
+            )
     rng = np.random.default_rng(crc32(scores.astype(np.float32).tobytes()))  # rounding differs between containers
     alarm = bool(_largest_deviation(scores, reference_scores) > _alarm_limit(len(scores), len(reference_scores), rng))
     share, threshold = _share_below(scores, reference_scores)
@@ -117,7 +120,7 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
     rest, number = _fit_rest(model, X, unlikely) if alarm and share * len(scores) >= _MIN_FITTED else (None, 0)
     return News(
         share, (float(low) if alarm else 0.0, float(high)), alarm, rest,
-        tuple(int(i) for i in order[:_N_EXAMPLES]) if alarm else (), len(scores), model.nouns[2],
+        tuple(int(i) for i in order[:_N_EXAMPLES]) if alarm else (), len(scores), noun,
         () if rest is None else _describe(rest, number, model), number,
     )  # fmt: skip
 

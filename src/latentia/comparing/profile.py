@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
 from ..metrics.matching import l1_distances
@@ -130,6 +131,14 @@ def find_largest_moves(
     order = np.argsort(-moves, kind="stable")
     n_shown = min(int(np.searchsorted(moves[order].cumsum(), _MOST * moves.sum())) + 1, _N_MOVES)
     return tuple((str(names[c]), float(before[c]), float(after[c])) for c in order[:n_shown])
+
+
+def check_model(model: Any, expectation: str, *attributes: str) -> None:
+    """Raise unless an object is a fitted model with these attributes."""
+    if isinstance(model, type) or not hasattr(model, "_profile"):
+        kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise LatentiaError(f"{expectation}, found {kind}.")
+    check_is_fitted(model, attributes or None)
 
 
 def profile_of(model: Any) -> Profile:

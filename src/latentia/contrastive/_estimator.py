@@ -375,15 +375,13 @@ def _shared_misfit(signal: Signal) -> Misfit:
 
 
 def _find_min_deviations(rows: Blocks | None) -> float:
-    """Return the deviations that a shared cumulant needs: more where neighbouring rows are alike, and so groups of rows."""
+    """Return the standard deviations that a shared cumulant needs: more where neighbouring rows, and so folds, depend."""
     if rows is None:
         return _MIN_DEVIATIONS
     table = np.hstack(rows.first_rows(_NEIGHBOURS))
     centred = table - table.mean(axis=0)
-    products, squares = (
-        (centred[1:] * centred[:-1]).sum(axis=0),
-        np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny),
-    )
+    products = (centred[1:] * centred[:-1]).sum(axis=0)
+    squares = np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
     return _CLEAR_DEVIATIONS if float(np.median(products / squares)) > _MIN_MEMORY else _MIN_DEVIATIONS
 
 

@@ -118,6 +118,10 @@ class Estimator(BaseEstimator):
         """Return the numbers of the rows of X that these numbers of `_row_scores` stand for."""
         return rows
 
+    def _noun_of_scores(self) -> str:
+        """Return the plural noun of what `_row_scores` scores."""
+        return self.nouns[2]
+
     def _fit_rest(self, X: Any) -> tuple[Any, int]:
         """Fit a new component to rows that the model does not explain; return its model, and its number there."""
         return clone(self).set_params(n_components=1).fit(X), 0
@@ -135,7 +139,7 @@ class Estimator(BaseEstimator):
         Parameters
         ----------
         X : as in ``fit``
-            New rows, 50 or more; or one sequence, of which windows of 20 steps are compared.
+            New rows, 50 or more; or sequences, of which windows of 20 steps are compared, 50 or more.
         reference : as X, optional
             Rows without news, to compare with; by default rows drawn from the model, with the lengths and gaps of X.
 

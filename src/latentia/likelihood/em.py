@@ -231,7 +231,7 @@ class _Point:
     def slope(self) -> np.ndarray:
         """Gradient of the objective, zero where it is rounding, which differs with the order in which rows are summed."""
         slope = np.concatenate([distribution.slope() for distribution in self.expected])
-        return np.where(np.square(slope) > _MIN_VISIBLE_GAIN * self.curvature, slope, 0.0)
+        return np.where(np.square(slope) <= _MIN_VISIBLE_GAIN * self.curvature, 0.0, slope)
 
     @cached_property
     def curvature(self) -> np.ndarray:

@@ -83,7 +83,7 @@ def matrix_checks(m: FitMeasurements) -> list[Check]:
         ),
         pairs_note(m.n_pairs / size),
     ]  # fmt: skip
-    return [*lines, *_fit_checks(m), *_refinement_checks(m), *_data_checks(m), *part_checks(m.parts)]
+    return [*lines, *_fit_checks(m), *_refinement_checks(m), *_data_checks(m), *halves_checks(m.parts)]
 
 
 def _fit_checks(m: FitMeasurements) -> list[Check]:
@@ -132,7 +132,7 @@ def _data_checks(m: FitMeasurements) -> list[Check]:
     return lines
 
 
-def part_checks(parts: PartErrors) -> list[Check]:
+def halves_checks(parts: PartErrors) -> list[Check]:
     lines, source = [], "parts of the data"
     if parts.errors is not None:
         meaning = "l1 distance to fits on halves of the pairs; it does not include errors that all fits share."

@@ -38,7 +38,7 @@ from ..likelihood import Refine, Refinement, refine
 from ..linalg import scaled_eigenspace
 from ..moments import FoldCounts, count_pairs, split_counts, symmetric_counts
 from ..passes import Folds
-from ._checks import FitMeasurements, matrix_checks, part_checks
+from ._checks import FitMeasurements, halves_checks, matrix_checks
 from ._evidence import (
     compute_expected_error,
     estimate_dependence,
@@ -368,7 +368,7 @@ class ProbabilityMatrix(MatrixMethods, Additive["_PairMoments", Any]):
             parts = fitted.errors(max(self.n_splits, 1))
             error = 2.0 if parts.errors is None else min(float(parts.errors[0]), 2.0)
             discounts = cast(DiscountChoice, moments.held_out)
-            checks = asymmetric_checks(estimate[1], directions, self.n_pairs_, error, discounts) + part_checks(parts)
+            checks = asymmetric_checks(estimate[1], directions, self.n_pairs_, error, discounts) + halves_checks(parts)
         return checks, replace(parts, errors=np.array([error]))
 
     def _repeat_shares(self, fitted: Fitted[_PairMoments, Any]) -> np.ndarray | None:

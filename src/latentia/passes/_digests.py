@@ -61,9 +61,7 @@ class _Digest(NumpyHasher):
     def save(self, obj: Any) -> None:
         try:
             self._save_content(obj)
-        except (
-            TypeError
-        ) as error:  # which joblib takes for keys without an order, and goes on without the rest of the object
+        except TypeError as error:  # Joblib takes it for keys without an order, and leaves the rest of the object out.
             raise ValueError(str(error)) from error
 
     def _save_content(self, obj: Any) -> None:

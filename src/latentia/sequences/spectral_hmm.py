@@ -562,6 +562,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences["_Moments", "_ChainFit"]):
     def _steps_of(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray((_WINDOW * rows[:, None] + np.arange(_WINDOW)).ravel())
 
+    def _noun_of_scores(self) -> str:
+        return f"windows of {_WINDOW} steps"
+
     def _n_parameters(self) -> int:
         k = len(self.startprob_)
         return k - 1 + k * (k - 1) + self._kind.n_parameters(self._chain)

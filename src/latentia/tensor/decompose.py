@@ -292,11 +292,11 @@ def _check_starts(method: str, starts: Any, n_components: int, shape: Sequence[i
     elif _matrix_of(starts) is not None:
         starts = [starts] * 3
     factors = [_matrix_of(factor) for factor in list_of(starts, "starts")]
-    needed = [(n_components, dim) for dim in shape]
-    found = [None if factor is None else factor.shape for factor in factors]
-    if [size and (min(size[0], n_components), size[1]) for size in found] != needed:
-        expected, present = ("; ".join(map(str, sizes)) for sizes in (needed, found))
-        raise LatentiaError(f"Expected finite numbers of shape {expected}; found {present}.", parameter="starts")
+    expected_shapes = [(n_components, dim) for dim in shape]
+    shapes = [None if factor is None else factor.shape for factor in factors]
+    if [size and (min(size[0], n_components), size[1]) for size in shapes] != expected_shapes:
+        texts = ("; ".join(map(str, sizes)) for sizes in (expected_shapes, shapes))
+        raise LatentiaError("Expected finite numbers of shape {}; found {}.".format(*texts), parameter="starts")
     return factors if method == "als" else factors[0]
 
 

@@ -183,6 +183,8 @@ class DocumentModel(PrevalenceModel, CovariateEffects, TransformerMixin, WordMod
 
     def _draw_alike(self, X: Any, rng: np.random.Generator) -> sparse.csr_array:
         lengths = np.concatenate([np.asarray(table.sum(axis=1)).ravel() for table in self._tables(X)]).astype(int)
+        if not lengths.any():
+            raise LatentiaError("X: expected documents with words of the model, found none. Check the vocabulary.")
         counts = zip(*np.unique(lengths[lengths > 0], return_counts=True), strict=True)
         return sparse.csr_array(sparse.vstack([self.sample(int(n), int(length), rng)[0] for length, n in counts]))
 

@@ -77,9 +77,7 @@ from .prevalence import measure_confusions
 from .sufficient_statistics import AdditiveTopics, CorpusSums, SumSketches
 
 _GAP = Number(0, 1)
-_SUBSET_TOL = (
-    1e-4  # Duality gap for subsets of the documents; from a larger one, searches end where rounding leads them.
-)
+_SUBSET_TOL = 1e-4  # Duality gap for subsets of the documents; searches with a larger one end where rounding leads.
 _STORED_TOL = 1e-14  # Duality gap for stored sums, so that the order of additions changes nothing else.
 
 

@@ -570,3 +570,15 @@ def test_warnings_name_the_line_that_called(corpus):
         MomentMultiLabelClassifier(5, moments="factorial").fit(X * 7, corpus.Y[:20])
     assert {warning.filename for warning in caught} == {__file__}
     assert len(caught) >= 2
+
+
+def test_lists_of_labels_are_read_as_fit_reads_them(tmp_path):
+    corpus = planted.labelled_corpus(1200, n_topics=3, n_words=150, n_labels=10)
+    table = corpus.Y.toarray()
+    lists = [[f"label {j}" for j in np.flatnonzero(row)] for row in table]
+    of_table, of_lists = (MomentMultiLabelClassifier(3).fit(corpus.X, Y) for Y in (table, lists))
+    assert of_lists.score(corpus.X, lists) == of_table.score(corpus.X, table)
+    with pytest.warns(latentia.exceptions.DroppedDataWarning, match="does not know are left out: other"):
+        assert of_lists.score(corpus.X, [[*row, "other"] for row in lists]) == of_table.score(corpus.X, table)
+    of_lists.report(tmp_path / "page.html", corpus.X, lists)
+    assert "label 3" in (tmp_path / "page.html").read_text()

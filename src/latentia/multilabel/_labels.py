@@ -13,8 +13,11 @@ from sklearn.utils.validation import column_or_1d
 
 from .. import _fields as of
 from .._frames import column_names_of, table_of
-from ..exceptions import LatentiaError
+from .._validation import number_table
+from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes.tables import as_table
+
+_MAX_SHOWN = 5  # labels that a warning names
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,19 @@ def read_label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
     if table.dtype.kind not in "biuf":
         raise LatentiaError(f"Y has type {table.dtype}; expected a table of 0 and 1 with a column for every label.")
     return sparse.csr_array(table), LabelSets(np.arange(table.shape[1]), False, True, table.dtype.name, names)
+
+
+def read_labels_like(Y: Any, form: LabelSets, name: str = "y") -> Any:
+    """Return label sets of other rows with a column for each label of the fit; lists of labels go by name."""
+    if form.names is None or not _holds_lists(Y):
+        return number_table(Y, name)
+    labels = [[str(label) for label in row] for row in Y]
+    unknown = sorted({label for row in labels for label in row}.difference(form.names))
+    if unknown:
+        shown = ", ".join(unknown[:_MAX_SHOWN]) + (" ..." if len(unknown) > _MAX_SHOWN else "")
+        warn(f"{name}: labels that the model does not know are left out: {shown}.", DroppedDataWarning)
+    known_labels = [[label for label in row if label not in unknown] for row in labels]
+    return sparse.csr_array(MultiLabelBinarizer(classes=form.names, sparse_output=True).fit_transform(known_labels))
 
 
 def _holds_lists(Y: Any) -> bool:

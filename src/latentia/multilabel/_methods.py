@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from .. import _fields as of
 from .._parameters import Integer, Number, check_parameter
-from .._validation import check_same_rows, column_names, number_table, table_blocks
+from .._validation import check_same_rows, column_names, table_blocks
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, check_size, fitted
 from ..metrics import document_auc
@@ -20,7 +20,7 @@ from ._calibration import Calibration
 from ._documents import overall_words
 from ._explain import Explanation, explain_by_head, explain_by_topics
 from ._features import features, words
-from ._labels import LabelSets
+from ._labels import LabelSets, read_labels_like
 from ._likelihood import LogProbabilities, log_probabilities, topic_posterior
 from ._scores import LinearScores, project
 
@@ -211,7 +211,7 @@ class LabelMethods(ClassifierMixin, Estimator):
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
             Nonnegative weights of words, with the columns of the fit.
         y : array-like or sparse matrix of shape (n_rows, L), or (n_rows,)
-            True label sets, or classes where ``fit`` was given classes.
+            True label sets, also as lists of labels, or classes where ``fit`` was given classes.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows.
 
@@ -221,7 +221,7 @@ class LabelMethods(ClassifierMixin, Estimator):
         """
         if self._labels.one_class:
             return super().score(X, y, sample_weight)
-        labels, scores = number_table(y, "y"), self._all_scores(X)
+        labels, scores = self._read_label_sets(y), self._all_scores(X)
         check_same_rows(X=len(scores), y=labels.shape[0])
         auc = document_auc(labels, scores)
         is_known = np.isfinite(auc)
@@ -230,6 +230,10 @@ class LabelMethods(ClassifierMixin, Estimator):
         return float(
             np.average(auc[is_known], weights=None if sample_weight is None else np.asarray(sample_weight)[is_known])
         )
+
+    def _read_label_sets(self, Y: Any, name: str = "y") -> Any:
+        """Return label sets of other rows, in any form that ``fit`` takes, with a column for each label of the fit."""
+        return read_labels_like(Y, self._labels, name)
 
     @fitted
     def explain(self, X: Any, labels: Any = None, n_words: int = 5, n_topics: int = 3) -> list[list[Explanation]]:

@@ -128,10 +128,10 @@ def _labels(tell: Tell, model: Any, X: Any = None, Y: Any = None, **options: Any
 
 def _label_sets(model: Any, Y: Any) -> Any:
     """Return a 0/1 table with a column per label; a column of classes becomes one label per row."""
-    table = Y if sparse.issparse(Y) else np.asarray(Y)
-    if table.ndim == 1 or (model.one_class and table.shape[1] == 1):
+    table = None if sparse.issparse(Y) or not model.one_class else np.asarray(Y)
+    if table is not None and (table.ndim == 1 or table.shape[1] == 1):
         return sparse.csr_array(table.reshape(-1, 1) == model.classes_)
-    return sparse.csr_array(number_table(table, "Y"))
+    return sparse.csr_array(model._read_label_sets(Y, "Y"))
 
 
 def _matrix(tell: Tell, model: Any, C: Any = None, y: Any = None, **options: Any) -> Summary:

@@ -287,8 +287,13 @@ def _sample_filled_cells(column: Any) -> Any:
 
 
 def _role_option(name: str, role: str) -> str:
-    quoted = name if re.fullmatch(r"[\w.-]+", name) else '"' + name.replace('"', '\\"') + '"'
+    quoted = name if re.fullmatch(r"[\w.-]+", name) else _quoted(name)
     return f"--role {quoted}={role}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a shell takes it literally; the texts of a file must run nothing when a hint is copied."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def _classify_numbers(name: str, column: Any, column_options: ColumnOptions, measured: bool = False) -> Column:
@@ -493,11 +498,11 @@ def _classify_formatted_numbers(
             return Column(name, "date", f"dates, {dated[1]}")
         cell, distinct = cells[numbers.wrong], cells.n_unique()
         if distinct <= min(_MAX_CODES, len(cells) // _MIN_ROWS_PER_CODE) and re.search(r"\d", cell):  # 0, 1, 2 and 3+
-            doubt = f"most of them are numbers; if it is a measurement, --missing-codes '{cell}'"
+            doubt = f"most of them are numbers; if it is a measurement, --missing-codes {_quoted(cell)}"
             return Column(name, "category", f"{distinct} different texts", doubt=doubt)
         where = f"{table.unit} {table.rows[numbers.wrong]}"
         problem = f"{100 * share:.0f}% of the cells are numbers, and {where} holds {cell!r}"
-        doubt = f"not all cells are numbers: --missing-codes '{cell}', or {_role_option(name, 'category')}"
+        doubt = f"not all cells are numbers: --missing-codes {_quoted(cell)}, or {_role_option(name, 'category')}"
         return Column(name, "measurement", problem, doubt=doubt)
     column = _classify_numbers(name, as_series(numbers.values), column_options)
     reason = ", ".join([column.reason, *numbers.forms])

@@ -11,6 +11,7 @@ import pytest
 from shell import latentia as run_command
 
 import latentia
+from latentia.app.server import make_server
 from latentia.reading import ColumnOptions, look_at
 
 
@@ -224,6 +225,12 @@ def test_files_outside_of_the_folder_are_no_values(client, table, tmp_path):
     words = urlencode({"stop_words": f"german,{outside}", "out": "value"})
     assert "leads out of the folder" in client.send("POST", "/ask/topics/first.csv", words)[2]
     assert "expected letters" in client.send("POST", "/ask/mixture/first.csv?preview=1", "out=../x")[2]
+
+
+def test_the_address_is_taken_before_it_is_shown(tmp_path):
+    _, listener, _ = make_server(tmp_path, None)
+    with listener:
+        assert listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/net/tcp") or os.getuid() != 0, reason="needs root on Linux")

@@ -32,6 +32,7 @@ def make_server(
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((_HOST, port))
+        listener.listen()  # Until then others could listen there, and the browser would find nobody.
     except OSError as error:
         listener.close()
         raise LatentiaError(

@@ -274,6 +274,9 @@ def test_names_of_a_hostile_file(client):
         for words in shlex.split(column.doubt)
     ]
     assert [f"{name}=category" for name in names] == [words for words in shown if words.endswith("=category")]
+    (client.folder / "answers.csv").write_text("$(id) b,x\n" + "aye `id`,1.5\nnay `id`,2.5\n" * 30)
+    answers = look_at(client.folder / "answers.csv", ColumnOptions()).columns[0]
+    assert shlex.split(answers.doubt)[-1] in ("$(id) b=aye `id`", "$(id) b=nay `id`")
     client.send("POST", f"/ask/mixture/{place}.csv", urlencode({"from": "2", "out": "日本"}))
     state = client.wait(place)
     assert state["state"] == "done", state

@@ -287,8 +287,11 @@ def _sample_filled_cells(column: Any) -> Any:
 
 
 def _role_option(name: str, role: str) -> str:
-    quoted = name if re.fullmatch(r"[\w.-]+", name) else _quoted(name)
-    return f"--role {quoted}={role}"
+    return f"--role {_word(name)}={role}"
+
+
+def _word(text: str) -> str:
+    return text if re.fullmatch(r"[\w.-]+", text) else _quoted(text)
 
 
 def _quoted(text: str) -> str:
@@ -421,7 +424,7 @@ def _classify_two_numbers(name: str, column: np.ndarray, column_options: ColumnO
     doubt = (
         ""
         if requested is not None or (positive == "1" and negative in ("0", "-1"))
-        else f"{positive} was taken as 1, {negative} as 0: --positive {name}={negative}"
+        else f"{positive} was taken as 1, {negative} as 0: --positive {_word(name)}={_word(negative)}"
     )
     if not column_options.code_two_numbers and requested is None and column_options.empty == "missing":
         return Column(name, "binary", f"two numbers, {texts[0]} and {texts[1]}", coding=(positive, negative))
@@ -547,7 +550,7 @@ def _classify_two_texts(name: str, cells: Any, column_options: ColumnOptions) ->
     doubt = (
         ""
         if requested is not None or why == "its name"
-        else f"{positive!r} was taken as 1, {negative!r} as 0: --positive {name}={negative}"
+        else f"{positive!r} was taken as 1, {negative!r} as 0: --positive {_word(name)}={_word(negative)}"
     )
     return Column(name, "binary", f"{positive} is 1, {negative} is 0 ({why})", doubt=doubt, coding=(positive, negative))
 

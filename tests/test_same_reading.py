@@ -204,6 +204,12 @@ def test_a_manifest_describes_what_is_empty(shape):
     assert latentia.manifest(model, np.zeros(shape))["data"]["X"]["shape"] == list(shape)
 
 
+def test_a_report_refuses_blocks_without_rows():
+    world, model = world_of("NoisyOr")
+    with pytest.raises(LatentiaError, match="no rows"):
+        model.summary(Blocks.from_array(sparse.csr_array(world.table)[:0]))
+
+
 def test_a_mixture_of_kinds_refuses_tables_without_rows():
     number = next(
         i for i, world in enumerate(worlds()) if isinstance(world.estimator.get_params().get("distribution"), list)

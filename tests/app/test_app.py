@@ -1,7 +1,9 @@
 """The app over HTTP: from a file to a result, with the bits of the command and of the Python, and what it refuses."""
 
 import json
+import os
 import shlex
+import socket
 from urllib.parse import urlencode
 
 import numpy as np
@@ -9,6 +11,8 @@ import pytest
 from shell import latentia as run_command
 
 import latentia
+from latentia.app.server import make_server
+from latentia.reading import ColumnOptions, look_at
 
 
 @pytest.fixture(scope="module")
@@ -205,3 +209,152 @@ def test_modules_are_not_loaded_from_uploads(client, table):
     client.send("POST", "/ask/mixture/second.csv", urlencode({"from": "2", "out": "second"}))
     state = client.wait("second")
     assert state["state"] == "done", state
+
+
+def test_files_outside_of_the_folder_are_no_values(client, table, tmp_path):
+    outside = tmp_path / "outside.csv"
+    outside.write_text(table)
+    for name in ("first", "second"):
+        (client.folder / f"{name}.csv").write_text(table)
+    (client.folder / "way-out.csv").symlink_to(outside)
+    fields = {"other": "second.csv", "out": "value"}
+    for option in ("target", "linear_map"):
+        for value in (str(outside), os.path.relpath(outside, client.folder), "way-out.csv"):
+            answer = client.send("POST", "/ask/contrast/first.csv", urlencode(fields | {option: value}))
+            assert "leads out of the folder" in answer[2], value
+    words = urlencode({"stop_words": f"german,{outside}", "out": "value"})
+    assert "leads out of the folder" in client.send("POST", "/ask/topics/first.csv", words)[2]
+    assert "expected letters" in client.send("POST", "/ask/mixture/first.csv?preview=1", "out=../x")[2]
+
+
+def test_the_address_is_taken_before_it_is_shown(tmp_path):
+    _, listener, _ = make_server(tmp_path, None)
+    with listener:
+        assert listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/net/tcp") or os.getuid() != 0, reason="needs root on Linux")
+def test_other_users_of_the_machine_get_nothing(client):
+    """Not even with the token, which they see among the arguments of the browser, and not if they end at once."""
+    head = (
+        f"HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nOrigin: http://127.0.0.1:{client.port}\r\nConnection: close\r\n"
+    )
+    secrets = f"Cookie: {client.cookie}\r\nX-Latentia: {client.header}\r\nContent-Length: 0\r\n\r\n"
+
+    def connect():
+        os.seteuid(65534)
+        try:
+            return socket.create_connection(("127.0.0.1", client.port))
+        finally:
+            os.seteuid(0)
+
+    with connect() as other:
+        other.sendall(f"GET /?token={client.token} {head}\r\n".encode())
+        assert other.makefile().read().startswith("HTTP/1.1 403")
+    with connect() as other:
+        other.sendall(f"POST {client.base}/folders/intruder {head}{secrets}".encode())
+    assert client.get("/")[0] == 200
+    assert not (client.folder / "intruder").exists()
+    assert client.folder.stat().st_mode & 0o077 == 0
+
+
+def test_names_of_a_hostile_file(client):
+    """Names with marks of shells, pages, and of the progress of a job."""
+    names = ["<img src=x onerror=alert(1)>\"'`id`$(id)", 'b\n{"progress": {"stage": 1}}']
+    rows = "".join(f"{i % 7},{i % 5}\n" for i in range(60))
+    (client.folder / "日本.csv").write_text(
+        ",".join(f'"{name.replace(chr(34), 2 * chr(34))}"' for name in names) + f"\n{rows}"
+    )
+    place = "%E6%97%A5%E6%9C%AC"
+    status, _, page = client.get(f"/file/{place}.csv")
+    assert (status, "<img" in page) == (200, False)
+    shown = [
+        words
+        for column in look_at(client.folder / "日本.csv", ColumnOptions()).columns
+        for words in shlex.split(column.doubt)
+    ]
+    assert [f"{name}=category" for name in names] == [words for words in shown if words.endswith("=category")]
+    (client.folder / "answers.csv").write_text("$(id) b,x\n" + "aye `id`,1.5\nnay `id`,2.5\n" * 30)
+    answers = look_at(client.folder / "answers.csv", ColumnOptions()).columns[0]
+    assert shlex.split(answers.doubt)[-1] in ("$(id) b=aye `id`", "$(id) b=nay `id`")
+    client.send("POST", f"/ask/mixture/{place}.csv", urlencode({"from": "2", "out": "日本"}))
+    state = client.wait(place)
+    assert state["state"] == "done", state
+    assert "<img" not in client.get(f"/results/{place}")[2]
+    assert "<img src=x" not in client.get(f"/results/{place}/report")[2]
+    assert client.get("/")[0] == 200
+    assert client.get(f"/results/{place}/zip")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("record", "log", "summary"),
+    [
+        ({"started": "x"}, '{"progress": {"stage": 1}}\n{"progress": 1}', "[]"),
+        (
+            {"started": float("nan")},
+            '{"progress": {"stage": "", "done": 1, "total": 0, "unit": "", "seconds": NaN}}',
+            "[" * 10**5,
+        ),
+        ({"command": 1, "pid": 1}, "", None),
+    ],
+)
+def test_damaged_records_of_a_job(client, record, log, summary):
+    folder = client.folder / ".latentia-app" / "damaged"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "job.json").write_text(json.dumps({"command": ["mixture", "x.csv"]} | record))
+    (folder / "log").write_text(log)
+    (folder / "summary.json").unlink(missing_ok=True)
+    if summary is not None:
+        (folder / "summary.json").write_text(summary)
+    for path in ("/", "/results/damaged", "/results/damaged/state"):
+        assert client.get(path)[0] == 200
+    assert client.send("POST", "/results/damaged", "action=forget")[0] == 200
+    assert not folder.exists()
+
+
+def test_a_folder_of_someone_else(client, tmp_path, table):
+    """What it stores runs only commands that read and write in it, and its links lead nowhere."""
+    outside = tmp_path / "outside.csv"
+    outside.write_text(table)
+    (client.folder / "foreign.csv").write_text(table)
+    folder = client.folder / ".latentia-app" / "foreign"
+    folder.mkdir(parents=True)
+    first, last = ["mixture", "foreign.csv"], ["--out", "foreign"]
+    for words in (
+        ["mixture", str(outside), *last], [*first, "--out", str(tmp_path / "x"), *last], [*first, f"-o{tmp_path}/x", *last],
+        [*first, "--cache", str(tmp_path / "x"), *last], [*first, "--force", *last], ["app", *last], [*last], ["contrast", *first[1:], "foreign.csv", f"--target={outside}", *last],  # noqa: E501
+    ):  # fmt: skip
+        (folder / "job.json").write_text(json.dumps({"command": words}))
+        assert client.send("POST", "/results/foreign", "action=resume")[0] == 400, words
+    (folder / "job.json").write_text(json.dumps({"command": [*first, "-k", "2", *last]}))
+    (folder / "log").symlink_to(outside)
+    (folder / "lock").symlink_to(outside)
+    assert client.send("POST", "/results/foreign", "action=resume")[0] == 507
+    (folder / "lock").unlink()
+    assert client.send("POST", "/results/foreign", "action=resume")[0] == 200
+    assert client.wait("foreign")["state"] == "done"
+    assert outside.read_text() == table
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(tmp_path / "moved")
+    assert [client.get(path)[0] for path in ("/results/foreign", "/")] == [400, 200]
+    folder.unlink()
+    (client.folder / "foreign" / "result.json").write_text('{"comparison": {"rows": [{}, 5]}}')
+    assert client.get("/results/foreign")[0] == 200
+    os.mkfifo(client.folder / "pipe.csv")
+    assert client.get("/file/pipe.csv")[0] == 400
+    (client.folder / "pipe.csv").unlink()
+
+
+def test_an_old_tab_does_not_undo_a_result(client, table):
+    client.send("PUT", "/files/tab.csv", table.encode())
+    client.send("POST", "/ask/mixture/tab.csv", urlencode({"from": "2", "out": "tab"}))
+    for action in ("kill", ""):  # Neither running nor stopped work is replaced.
+        again = client.send("POST", "/ask/mixture/tab.csv", urlencode({"from": "3", "out": "tab"}))
+        assert "unfinished work" in again[2]
+        client.send("POST", "/results/tab", f"action={action}")
+        assert client.wait("tab")["state"] == "stopped"
+    assert client.send("POST", "/results/tab", "action=resume")[0] == 200
+    assert client.wait("tab")["state"] == "done"
+    for action in ("resume", "forget", "stop"):
+        assert client.send("POST", "/results/tab", f"action={action}")[0] == 200
+        assert client.wait("tab")["state"] == "done"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -52,12 +53,13 @@ _HIDDEN = {
     *READING_OPTIONS, "k", "missing", "out", "cache", "no_cache", "checkpoint", "scheduler", "as_json", "progress", "quiet",
     "force", "jobs", "evidence", "names", "help",
 }  # fmt: skip
+_KEPT = {*READING_OPTIONS, "k", "missing", "names", "out"}
 _OF_COLUMNS = {"column", "sequence", "over", "cluster"}  # options that name a column
 _MAX_COMPARABLE = 40
 _PARTS = {"paragraph": "a paragraph", "chapter": "a chapter", "500": "500 words"}
 _SHOWN = _HIDDEN | {"name", "names", "keep_moments", "split"}  # elsewhere on the pages, or not at all
 _MAX_VALUE = 2000
-_FILE_VALUES = {"stop_words"}  # options whose value may also name a file
+_FILE_VALUES = {"stop_words", "target", "linear_map"}  # options whose value may also name a file
 
 
 _OPTION_IN_DOUBT = re.compile(r"--(role|positive|missing-codes) ((?:'[^']*'|\"[^\"]*\"|[^\s'\",;])+)")
@@ -337,8 +339,6 @@ def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -
     texts = texts if option.multiple else [value for value in texts[-1:] if value != option.default]
     if option.kind == "path":
         texts = [file_word(workspace, value) for value in texts]
-    if option.name in _FILE_VALUES and any(mark in value for value in texts for mark in "/\\"):
-        raise LatentiaError("expected words or a file of the folder of the app.", parameter=option.name)
     joined = option.flag.startswith("--")  # A value such as -99 would look like an option.
     pairs = [
         [f"{option.flag}={value}"] if joined and value.startswith("-") else [option.flag, value] for value in texts
@@ -369,9 +369,8 @@ def shell_line(words: Sequence[str]) -> str:
 def python_lines(words: Sequence[str]) -> str:
     """Return three lines of Python that do the same as a command, with the same bits."""
     lines = ["import latentia.cli.commands", f"latentia.cli.commands.app({list(words)!r}, standalone_mode=False)"]
-    out = words[words.index("--out") + 1]
     if words[0] not in ("apply", "compare"):
-        lines.append(f"model = latentia.load({out + '/model.npz'!r})")
+        lines.append(f"model = latentia.load({words[-1] + '/model.npz'!r})")  # The name of the result comes last.
     return "\n".join(lines)
 
 
@@ -393,12 +392,33 @@ def words_again(words: Sequence[str], command: Command, changes: Mapping[str, Se
     return [*kept, "--out", out]
 
 
+def check_words(words: Sequence[str], command: Command, out: str, workspace: Workspace) -> None:
+    """Raise if a command reads or writes outside of the folder; the folder, and what it stores, may be someone else's."""
+    rest = list(words[1:])
+    while rest:
+        flag, equals, value = rest.pop(0).partition("=")
+        option = next((o for o in command.options if o.flag and flag in (*o.flags, o.negative)), None)
+        if option is None:
+            workspace.find(f"{flag}{equals}{value}".removeprefix("./"))
+            if flag.startswith("-"):
+                raise LatentiaError(f"{command.name} has no option {flag}.")
+            continue
+        value = value if equals or option.kind == "flag" or not rest else rest.pop(0)
+        if option.name in _HIDDEN - _KEPT or (option.name == "out" and value != out):
+            raise LatentiaError(f"the app does not run commands with this {flag}. Start from the file.")
+        for part in (value, *value.split(",")) if option.name in _FILE_VALUES else ():
+            if os.path.isfile(workspace.root / part.strip()):
+                workspace.find(part.strip())
+        if option.kind == "path" and option.name != "out":
+            workspace.find(value.removeprefix("./"))
+
+
 def look_words(name: str, fields: Fields, command: Command, workspace: Workspace) -> list[str]:
     """Return the words of ``latentia look`` for a file."""
     options = [option for option in command.options if option.name in READING_OPTIONS]
     return [
         "look",
-        name,
+        file_word(workspace, name),
         *(w for option in options for w in _option_words(option, fields.get(option.name, ()), workspace)),
     ]
 

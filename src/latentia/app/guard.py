@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
+import os
+import socket
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -39,11 +44,12 @@ class Guard:
     """Middleware that lets only the pages of the app ask, and answers all others with a refusal.
 
     The first address holds the token and sets a cookie; it is sent for addresses below a secret path only, since browsers share
-    cookies between the ports of a machine. Whatever changes something also needs a header that other pages cannot send.
+    cookies between the ports of a machine. Whatever changes something also needs a header that other pages cannot send. Since
+    all users of a machine see the address among the arguments of the browser, the system is asked whose the connection is.
     """
 
     def __init__(self, app: Any, token: str, port: int) -> None:
-        self.app, self.token = app, token
+        self.app, self.token, self.port = app, token, port
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.base, self.header = base_of(token), _digest(token, "header")
 
@@ -61,6 +67,8 @@ class Guard:
         """Return a refusal or the redirection to the app; None if the request is allowed."""
         if any(len(request.headers.getlist(name)) > 1 for name in ("host", "origin", "content-length")):
             return refuse("a header is repeated.")
+        if request.client is not None and not any(_is_same_user(*request.client, self.port) for _ in range(3)):
+            return refuse("the app answers to the user who started it only.")
         host = request.headers.get("host", "")
         if host not in self.hosts:
             return refuse("the app answers to its own address only.")
@@ -102,6 +110,22 @@ def header_of(token: str) -> str:
 def refuse(text: str, status: int = 403) -> Response:
     """Return a refusal in one line."""
     return PlainTextResponse(f"latentia: {text}\n", status)
+
+
+def _is_same_user(host: str, port: int, server_port: int) -> bool:
+    """Return False if Linux says that a connection is of another user, or of nobody any more; root may do everything.
+
+    Its list of connections may lack one while others come and go, so callers ask more than once.
+    """
+    lines = []
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            lines += [line.split() for line in Path(f"/proc/self/net/{name}").read_text().splitlines()]
+    peer = f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
+    found = [line for line in lines if line[1].endswith(peer) and line[2].endswith(f":{server_port:04X}")]
+    is_known = any(line[1].endswith(f":{server_port:04X}") for line in lines)
+    open_users = [int(line[7]) for line in found if line[3] == "01"]
+    return open_users[0] in (os.getuid(), 0) if open_users else not is_known
 
 
 def _digest(token: str, purpose: str) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import LatentiaError
-from ..system.scratch import atomic_file
+from ..system.scratch import NO_LINKS, atomic_file
 from .workspace import Workspace
 
 try:
@@ -85,19 +85,21 @@ class Job:
         return command if isinstance(command, list) and all(isinstance(word, str) for word in command) else []
 
     def start(self, command: list[str], checkpoint: bool) -> None:
-        """Start the command, which must write the result of this name."""
+        """Start the command, which must write the result of this name; it continues from its checkpoint."""
         if sum(Job(self.workspace, name).is_running() for name in self.workspace.results()) >= MAX_RUNNING:
             raise LatentiaError(f"{MAX_RUNNING} jobs are running. Wait for the end of one, or stop it.")
         self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / "lock", "wb") as lock:
+        with open(os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600), "wb") as lock:
             if not _lock(lock):
                 raise LatentiaError("this job is running already.")
             added = [*_APP_OPTIONS, *(["--checkpoint", str(self.folder / "checkpoint")] if checkpoint else [])]
-            record = {"command": command, "checkpoint": checkpoint, "started": time.time()}
+            record = {"command": command, "started": time.time()}
             self._write(record)
             # Without -P modules would be loaded from the folder, and so from uploads.
             words = [sys.executable, "-P", "-m", "latentia", *command, *added]
-            with open(self.folder / "summary.json", "wb") as out, open(self.folder / "log", "wb") as log:
+            for name in ("summary.json", "log"):
+                (self.folder / name).unlink(missing_ok=True)
+            with open(self.folder / "summary.json", "xb") as out, open(self.folder / "log", "xb") as log:
                 process = subprocess.Popen(
                     words, cwd=self.workspace.root, stdin=subprocess.DEVNULL, stdout=out, stderr=log,
                     start_new_session=True, pass_fds=() if fcntl is None else (lock.fileno(),),
@@ -121,16 +123,10 @@ class Job:
             return False
 
     def stop(self, at_once: bool = False) -> None:
-        """Stop the process as Ctrl-C does, or kill it; `resume` continues it."""
+        """Stop the process as Ctrl-C does, or kill it; the same command continues it."""
         pid = self.record.get("pid")
         if self.is_running() and isinstance(pid, int) and pid > 1:
             os.kill(pid, signal.SIGTERM if at_once else signal.SIGINT)
-
-    def resume(self) -> None:
-        """Run the same command again; it continues from the checkpoint."""
-        if not self.command:
-            raise LatentiaError("no command is stored for this result, so it cannot be run again.", source=self.name)
-        self.start(self.command, bool(self.record.get("checkpoint")))
 
     def forget(self) -> None:
         """Remove what is stored of a job that ended without a result."""
@@ -160,10 +156,12 @@ class Job:
         same = [e for e in events if (e["stage"], e["total"]) == (event["stage"], event["total"])]
         spent = event["seconds"] - same[0]["seconds"] if same else 0.0
         left = spent * (event["total"] - event["done"]) / event["done"] if event["done"] else None
-        now = time.time() if running else (self.folder / "summary.json").stat().st_mtime
+        ended, started = self.folder / "summary.json", record.get("started")
+        now = ended.stat().st_mtime if not running and ended.exists() else time.time()
+        seconds = now - started if isinstance(started, float) and 0 < started < now else 0.0
         return Progress(
             state, event["stage"], event["done"], event["total"], event["unit"], left if running else None,
-            max(now - float(record.get("started", now)), 0.0), tuple(lines[-_MAX_LINES:]), error,
+            seconds, tuple(lines[-_MAX_LINES:]), error,
         )  # fmt: skip
 
 
@@ -186,6 +184,13 @@ def _read_json(path: Path) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
+def _is_progress(event: Any) -> bool:
+    kinds = {"stage": str, "done": int, "total": int, "unit": str, "seconds": float}
+    if not isinstance(event, dict) or not all(isinstance(event.get(key), kind) for key, kind in kinds.items()):
+        return False
+    return 0 <= event["done"] <= event["total"] < 1 << 53 and 0 <= event["seconds"] < 1 << 53
+
+
 def _read_log(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the progress and the other lines at the end of a log."""
     events: list[dict[str, Any]] = []
@@ -200,9 +205,11 @@ def _read_log(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     for line in text.splitlines():
         if line.startswith('{"progress": '):
             try:
-                events.append(json.loads(line)["progress"])
-            except ValueError:  # The last line is being written.
+                event = json.loads(line)["progress"]
+            except (ValueError, RecursionError):  # The last line is being written.
                 continue
+            if _is_progress(event):  # Names in a file may look like it.
+                events.append(event)
         elif line.strip():
             lines.append(line.rstrip())
     return events, lines

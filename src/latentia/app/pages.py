@@ -104,11 +104,22 @@ class Pages:
 
     def _start(self, request: Request, words: list[str], out: str) -> Response:
         """Start a command that writes a new result, or only show it."""
+        folder = self.workspace.result(out)
         if request.query_params.get("preview") is not None:
             return JSONResponse({"shell": forms.shell_line(words), "python": forms.python_lines(words)})
-        if self.workspace.result(out).exists():
-            raise LatentiaError(f"there is a result {out!r} already. Choose another name.")
-        Job(self.workspace, out).start(words, self.faces.command(words[0]).option("checkpoint") is not None)
+        job = Job(self.workspace, out)
+        if folder.exists() or job.progress().state in ("running", "stopped"):
+            raise LatentiaError(f"there is a result or unfinished work {out!r} already. Choose another name.")
+        job.forget()  # Its checkpoint may be of another question.
+        return self._run(words, out)
+
+    def _run(self, words: list[str], out: str) -> Response:
+        """Start a command that the app made, or that the folder stores."""
+        if not words or words[0] not in (*forms.QUESTIONS, "apply", "update", "compare"):
+            raise LatentiaError("no command is stored for this result, so it cannot be run again.", source=out)
+        command = self.faces.command(words[0])
+        forms.check_words(words, command, out, self.workspace)
+        Job(self.workspace, out).start(words, command.option("checkpoint") is not None)
         return self._go(f"results/{quote(out)}")
 
     def result(self, request: Request) -> Response:
@@ -139,8 +150,10 @@ class Pages:
     async def change(self, request: Request) -> Response:
         name, fields = request.path_params["name"], await _form(request)
         job, action, out = Job(self.workspace, name), _first(fields, "action"), _first(fields, "out")
-        if action == "resume":
-            job.resume()
+        if action in ("resume", "forget") and job.progress().state == "done":
+            pass  # It was resumed in another tab.
+        elif action == "resume":
+            return self._run(job.command, name)
         elif action in ("stop", "kill"):
             job.stop(at_once=action == "kill")
         elif action == "forget":
@@ -225,7 +238,10 @@ class Pages:
                     archive.write(path, f"{name}/{path.name}")
         size = file.tell()
         file.seek(0)
-        headers = {"content-disposition": f'attachment; filename="{name}.zip"', "content-length": str(size)}
+        headers = {
+            "content-disposition": f"attachment; filename*=utf-8''{quote(name)}.zip",
+            "content-length": str(size),
+        }
         return StreamingResponse(iter(lambda: file.read(1 << 16), b""), media_type="application/zip", headers=headers)
 
     def static(self, request: Request) -> Response:

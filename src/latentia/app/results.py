@@ -45,7 +45,7 @@ class Results:
             return {}
         try:
             record = json.loads(self.workspace.find(f"{self.name}/{_RESULT}").read_bytes())
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return record if isinstance(record, dict) else {}
 
@@ -53,8 +53,9 @@ class Results:
     def comparison(self) -> list[dict[str, str]]:
         """Return the rows of the comparison of numbers, as texts."""
         compared = self.record.get("comparison")
-        rows = compared.get("rows", []) if isinstance(compared, dict) else []
-        return [{str(key): _cell_text(value) for key, value in row.items()} for row in rows if isinstance(row, dict)]
+        rows = compared.get("rows") if isinstance(compared, dict) else None
+        rows = [row for row in rows if isinstance(row, dict) and row] if isinstance(rows, list) else []
+        return [{str(key): _cell_text(value) for key, value in row.items()} for row in rows]
 
     @property
     def why(self) -> str:

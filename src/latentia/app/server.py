@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import threading
@@ -27,9 +28,11 @@ def make_server(
     """Return a server, its listening socket, and the address that opens the app."""
     workspace, token = Workspace(folder), token or secrets.token_urlsafe(24)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if os.name == "posix":  # Elsewhere it lets another program take the port.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((_HOST, port))
+        listener.listen()  # Until then others could listen there, and the browser would find nobody.
     except OSError as error:
         listener.close()
         raise LatentiaError(

@@ -34,7 +34,7 @@ class Workspace:
 
     def __init__(self, root: Path) -> None:
         try:
-            root.mkdir(parents=True, exist_ok=True)
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)  # Copies of files that others may not read lie there.
         except OSError as error:
             raise LatentiaError(
                 f"the folder cannot be created ({error.strerror}). Choose another.", source=root
@@ -44,7 +44,7 @@ class Workspace:
     def find(self, name: str) -> Path:
         """Return the path of an existing file or folder of the workspace; raise for all others."""
         path = self._path(name)
-        if not path.exists():
+        if not path.is_file() and not path.is_dir():  # A pipe would be waited for without end.
             raise LatentiaError("no such file in the folder of the app. Upload it again.", source=name)
         return path
 
@@ -76,8 +76,8 @@ class Workspace:
         self.result(name)
         folder = self.root / APP_FOLDER
         folder.mkdir(exist_ok=True)
-        if real_path(folder) != folder:
-            raise LatentiaError(f"{APP_FOLDER} is a link. Remove it from the folder of the app.")
+        if real_path(folder / name) != folder / name:
+            raise LatentiaError(f"{APP_FOLDER} or {APP_FOLDER}/{name} is a link. Remove it from the folder of the app.")
         return folder / name
 
     def free_name(self, name: str) -> str:
@@ -95,8 +95,9 @@ class Workspace:
     def results(self) -> list[str]:
         """Return the names of folders of results and of jobs, newest first."""
         names = [path.name for path in self._visible() if (path / MANIFEST).is_file()]
-        jobs = sorted((self.root / APP_FOLDER).glob("*/job.json"), key=lambda path: -path.stat().st_mtime)
-        return [name for name in dict.fromkeys([*(job.parent.name for job in jobs), *names]) if _is_result_name(name)]
+        jobs = sorted((self.root / APP_FOLDER).glob("*/job.json"), key=lambda path: -path.lstat().st_mtime)
+        names = list(filter(_is_result_name, dict.fromkeys([*(job.parent.name for job in jobs), *names])))
+        return [name for name in names if not (self.root / APP_FOLDER / name).is_symlink()]
 
     def _visible(self) -> list[Path]:
         paths = [path for path in self.root.iterdir() if not path.name.startswith(".")]

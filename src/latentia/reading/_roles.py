@@ -287,8 +287,16 @@ def _sample_filled_cells(column: Any) -> Any:
 
 
 def _role_option(name: str, role: str) -> str:
-    quoted = name if re.fullmatch(r"[\w.-]+", name) else '"' + name.replace('"', '\\"') + '"'
-    return f"--role {quoted}={role}"
+    return f"--role {_word(name)}={role}"
+
+
+def _word(text: str) -> str:
+    return text if re.fullmatch(r"[\w.-]+", text) else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a shell takes it literally; the texts of a file must run nothing when a hint is copied."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def _classify_numbers(name: str, column: Any, column_options: ColumnOptions, measured: bool = False) -> Column:
@@ -416,7 +424,7 @@ def _classify_two_numbers(name: str, column: np.ndarray, column_options: ColumnO
     doubt = (
         ""
         if requested is not None or (positive == "1" and negative in ("0", "-1"))
-        else f"{positive} was taken as 1, {negative} as 0: --positive {name}={negative}"
+        else f"{positive} was taken as 1, {negative} as 0: --positive {_word(name)}={_word(negative)}"
     )
     if not column_options.code_two_numbers and requested is None and column_options.empty == "missing":
         return Column(name, "binary", f"two numbers, {texts[0]} and {texts[1]}", coding=(positive, negative))
@@ -493,11 +501,11 @@ def _classify_formatted_numbers(
             return Column(name, "date", f"dates, {dated[1]}")
         cell, distinct = cells[numbers.wrong], cells.n_unique()
         if distinct <= min(_MAX_CODES, len(cells) // _MIN_ROWS_PER_CODE) and re.search(r"\d", cell):  # 0, 1, 2 and 3+
-            doubt = f"most of them are numbers; if it is a measurement, --missing-codes '{cell}'"
+            doubt = f"most of them are numbers; if it is a measurement, --missing-codes {_quoted(cell)}"
             return Column(name, "category", f"{distinct} different texts", doubt=doubt)
         where = f"{table.unit} {table.rows[numbers.wrong]}"
         problem = f"{100 * share:.0f}% of the cells are numbers, and {where} holds {cell!r}"
-        doubt = f"not all cells are numbers: --missing-codes '{cell}', or {_role_option(name, 'category')}"
+        doubt = f"not all cells are numbers: --missing-codes {_quoted(cell)}, or {_role_option(name, 'category')}"
         return Column(name, "measurement", problem, doubt=doubt)
     column = _classify_numbers(name, as_series(numbers.values), column_options)
     reason = ", ".join([column.reason, *numbers.forms])
@@ -542,7 +550,7 @@ def _classify_two_texts(name: str, cells: Any, column_options: ColumnOptions) ->
     doubt = (
         ""
         if requested is not None or why == "its name"
-        else f"{positive!r} was taken as 1, {negative!r} as 0: --positive {name}={negative}"
+        else f"{positive!r} was taken as 1, {negative!r} as 0: --positive {_word(name)}={_word(negative)}"
     )
     return Column(name, "binary", f"{positive} is 1, {negative} is 0 ({why})", doubt=doubt, coding=(positive, negative))
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._frames import column_names_of
-from .._validation import check_same_rows, number_column, number_table
+from .._validation import check_same_rows, not_empty, number_column, number_table
 from ..contrastive import ContrastiveLogisticRegression, ContrastiveRegression
 from ..contrastive.views import target_column, two_views
 from ..datasets.graphs import graph_of
@@ -90,7 +90,7 @@ def _rename_size_column(row: Mapping[str, Any], plural: str) -> dict[str, Any]:
 
 def _table(X: Any, name: str = "X") -> Any:
     """Read rows as ``fit`` does, as a sparse matrix or an array with NaN for missing entries."""
-    return X.table() if isinstance(X, Blocks) else number_table(X, name, dtype=_TYPES, missing=True)
+    return not_empty(X).table() if isinstance(X, Blocks) else number_table(X, name, dtype=_TYPES, missing=True)
 
 
 def _names(model: Any, X: Any = None) -> dict[str, list[str]]:

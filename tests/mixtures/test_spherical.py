@@ -312,3 +312,11 @@ def test_heavy_tails_ask_for_care():
     assert heavy.evidence_.grade != "supported"
     right = SphericalGaussianMixture(4).fit(data.X).evidence_
     assert right["spread about components"].holds
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.DroppedDataWarning")
+@pytest.mark.parametrize("shape", ["spherical", "diag", "full", "tied"])
+def test_as_many_components_as_rows(shape):
+    """Halves have fewer rows than components, so that nothing is known of errors."""
+    X = np.random.default_rng(3).standard_normal((3, 5))
+    assert SphericalGaussianMixture(3, covariance_type=shape).fit(X).evidence_.grade == "not supported"

@@ -322,6 +322,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive[Moments, R
         if self._moments_only and self._is_spherical:
             assert moment_mixture is not None
             return _InitialFit(moment_fit, moment_mixture, (MOMENTS,))
+        _check_count(self, subset.rows.n_rows)
         start = find_likeliest_start(
             subset.rows, moments, moment_mixture, self.n_components, self._shape, shrink=self.shrink,
             compete=not self._moments_only, start_names=start_names,

@@ -145,3 +145,13 @@ def test_coordinates_keep_the_units_of_directions():
     np.testing.assert_array_equal(
         BackgroundPCA(2).fit_transform(data.X, background=data.background), model.transform(data.X)
     )
+
+
+def test_parts_without_any_spread():
+    """Cases at two points, up to rounding: the ratio of variances between and within them is a number."""
+    rng = np.random.default_rng(0)
+    background = rng.standard_normal((300, 4))
+    cases = 1e3 * np.outer(np.repeat([-1.0, 1.0], 150), [1.0, 2.0, 0.5, -1.0])
+    with np.errstate(over="raise"):
+        model = BackgroundPCA(1).fit(cases, background=background)
+    assert np.isfinite(model.transform(cases)).all()

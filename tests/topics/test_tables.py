@@ -163,6 +163,7 @@ def test_topics_of_a_word(model):
     ("word", "message"),
     [
         ("wordaab", "Similar words: .*wordaa"),
+        (None, "Expected a list"),
         ("zzz", "not in the vocabulary \\(200 words\\)\\.$"),
         (200, "columns are 0 to 199"),
         (-1, "columns are 0 to 199"),

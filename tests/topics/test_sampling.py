@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln
 
+from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.metrics import recovery_errors
 from latentia.topics import AnchorTopics, SpectralLDA, _sampling
@@ -122,3 +123,12 @@ def test_proportions_are_posterior_means():
 def test_counts_that_are_not_whole_are_swept():
     assert not is_samplable(sparse.csr_array(np.array([[0.5, 2.0]])))
     assert is_samplable(sparse.csr_array(np.array([[1.0, 2.0]])))
+
+
+def test_a_document_of_billions_of_words_is_refused():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(1.0, (300, 40)).astype(float)
+    counts[7, 3] = 2.0**31
+    with pytest.raises(LatentiaError, match="2,147,483,"):
+        AnchorTopics(3).fit(sparse.csr_array(counts))
+    AnchorTopics(3, refine=0).fit(sparse.csr_array(counts))

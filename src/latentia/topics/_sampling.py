@@ -44,6 +44,7 @@ from numba import njit
 from scipy import sparse
 from scipy.special import digamma, gammaln
 
+from ..exceptions import LatentiaError
 from ..passes.blocks import Blocks, mix_bits
 from ..system.threads import Parallel, run_in_chunks, threads
 from .prevalence import unmixing_matrix
@@ -157,8 +158,14 @@ def sample_topics(
         counts, counts_before = np.zeros(sampler.counts.shape), posterior.topics.T * sampler.counts.sum(axis=0)
         for block in all_documents:
             current_topics = (counts_before + counts).T
-            current_topics /= current_topics.sum(axis=1, keepdims=True)
+            current_topics /= np.maximum(current_topics.sum(axis=1, keepdims=True), np.finfo(float).tiny)
             part = sparse.csr_array(block[0])
+            longest = float(part.sum(axis=1).max())
+            if longest > MAX_OCCURRENCES:
+                raise LatentiaError(
+                    f"A document has {longest:,.0f} words; at most {MAX_OCCURRENCES:,} can be sampled: leave it out, or use "
+                    "refine=0."
+                )
             counts += TopicSampler(part, current_topics, posterior.alpha, alpha_sum, parallel, n_workers).counts
     mean = counts + sampler.beta[:, None]
     topics = np.ascontiguousarray((mean / mean.sum(axis=0)).T)

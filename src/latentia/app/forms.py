@@ -377,19 +377,19 @@ def python_lines(words: Sequence[str]) -> str:
 def words_again(words: Sequence[str], command: Command, changes: Mapping[str, Sequence[str]], out: str) -> list[str]:
     """Return the words of a command with other values of some options, for a result of another name."""
     flags = {flag for name in (*changes, "out") if (option := command.option(name)) for flag in option.flags}
-    kept, rest = [], list(words)
+    words_unchanged, rest = [], list(words)
     while rest:
         if rest[0] in flags:
             rest = rest[2:]
         else:
-            kept += [] if rest[0].partition("=")[0] in flags else rest[:1]
+            words_unchanged += [] if rest[0].partition("=")[0] in flags else rest[:1]
             rest = rest[1:]
     for name, values in changes.items():
         option = command.option(name)
         if option is None:
             raise LatentiaError(f"{words[0]} has no option {name!r}.")
-        kept += [word for value in values for word in (option.flag, _check_text(value, option))]
-    return [*kept, "--out", out]
+        words_unchanged += [word for value in values for word in (option.flag, _check_text(value, option))]
+    return [*words_unchanged, "--out", out]
 
 
 def check_words(words: Sequence[str], command: Command, out: str, workspace: Workspace) -> None:
@@ -434,10 +434,10 @@ def look_python(name: str, reading: Reading | None, fields: Fields) -> str:
         "empty": None if _last(fields, "empty") == "missing" else _last(fields, "empty"),
         "sheet": _last(fields, "sheet"), "encoding": _last(fields, "encoding"),
     }  # fmt: skip
-    given = "".join(f", {key}={value!r}" for key, value in arguments.items() if value)
+    keywords = "".join(f", {key}={value!r}" for key, value in arguments.items() if value)
     if reading is not None and reading.table is None:
         return (
             "from pathlib import Path\nfrom latentia.reading import ColumnOptions, look_at\n"
-            f"print(look_at(Path({name!r}), ColumnOptions(){given}))"
+            f"print(look_at(Path({name!r}), ColumnOptions(){keywords}))"
         )
-    return f"from latentia.reading import read\ndata = read({name!r}{given})\nprint(data)"
+    return f"from latentia.reading import read\ndata = read({name!r}{keywords})\nprint(data)"

@@ -122,9 +122,9 @@ def _is_same_user(host: str, port: int, server_port: int) -> bool:
         with contextlib.suppress(OSError):
             lines += [line.split() for line in Path(f"/proc/self/net/{name}").read_text().splitlines()]
     peer = f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
-    found = [line for line in lines if line[1].endswith(peer) and line[2].endswith(f":{server_port:04X}")]
+    connections = [line for line in lines if line[1].endswith(peer) and line[2].endswith(f":{server_port:04X}")]
     is_known = any(line[1].endswith(f":{server_port:04X}") for line in lines)
-    open_users = [int(line[7]) for line in found if line[3] == "01"]
+    open_users = [int(line[7]) for line in connections if line[3] == "01"]
     return open_users[0] in (os.getuid(), 0) if open_users else not is_known
 
 

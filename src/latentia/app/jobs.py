@@ -46,7 +46,7 @@ class Progress:
     stage : str
     done, total : int
     unit : str
-    left : float or None
+    seconds_left : float or None
         Seconds until the end of the stage.
     seconds : float
         Seconds since the start.
@@ -60,7 +60,7 @@ class Progress:
     done: int = 0
     total: int = 0
     unit: str = ""
-    left: float | None = None
+    seconds_left: float | None = None
     seconds: float = 0.0
     lines: tuple[str, ...] = ()
     error: str = ""
@@ -153,14 +153,14 @@ class Job:
                 state, error = "failed", f"latentia itself failed: {lines[-1]}. {self.folder / 'log'} says where."
                 lines = lines[: lines.index(_TRACEBACK)]
         event: dict[str, Any] = events[-1] if events else {"stage": "starting", "done": 0, "total": 0, "unit": ""}
-        same = [e for e in events if (e["stage"], e["total"]) == (event["stage"], event["total"])]
-        spent = event["seconds"] - same[0]["seconds"] if same else 0.0
-        left = spent * (event["total"] - event["done"]) / event["done"] if event["done"] else None
+        events_of_stage = [e for e in events if (e["stage"], e["total"]) == (event["stage"], event["total"])]
+        spent = event["seconds"] - events_of_stage[0]["seconds"] if events_of_stage else 0.0
+        seconds_left = spent * (event["total"] - event["done"]) / event["done"] if event["done"] else None
         ended, started = self.folder / "summary.json", record.get("started")
         now = ended.stat().st_mtime if not running and ended.exists() else time.time()
         seconds = now - started if isinstance(started, float) and 0 < started < now else 0.0
         return Progress(
-            state, event["stage"], event["done"], event["total"], event["unit"], left if running else None,
+            state, event["stage"], event["done"], event["total"], event["unit"], seconds_left if running else None,
             seconds, tuple(lines[-_MAX_LINES:]), error,
         )  # fmt: skip
 

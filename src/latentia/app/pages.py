@@ -79,10 +79,10 @@ class Pages:
         name, fields = request.path_params["name"], forms.keep_last(_query(request))
         command = self._command(request)
         reading = forms.look(self.workspace, name, fields, self.faces)
-        asked = forms.questions(reading, self.faces)
+        questions = forms.questions(reading, self.faces)
         number = int(fields["number"][0][:9]) if fields.get("number", [""])[0].isdecimal() else 0
-        proposed = [question for question in asked if question.command == command.name]
-        question = asked[number] if number < len(asked) and asked[number].command == command.name else None
+        proposed = [question for question in questions if question.command == command.name]
+        question = questions[number] if number < len(questions) and questions[number].command == command.name else None
         values = (question or proposed[0]).values if proposed else {}
         size = command.option("k")
         reading_fields = {key: fields[key] for key in forms.READING_OPTIONS if key in fields}
@@ -139,11 +139,11 @@ class Pages:
         if not folder.is_dir():
             raise LatentiaError(f"the folder of the result {name!r} was removed.")
         results = Results(self.workspace, name)
-        others = [Results(self.workspace, other) for other in self.workspace.results() if other != name]
+        earlier_results = [Results(self.workspace, result) for result in self.workspace.results() if result != name]
         return self.page(
             "result.html", files=results.files, comparison=results.comparison, why=results.why, can=results.abilities(words),
             tables=results.tables(), entries=[entry.name for entry in self.workspace.entries()],
-            others=[other.name for other in others if results.is_like(other)],
+            others=[earlier.name for earlier in earlier_results if results.is_like(earlier)],
             outs={action: self._free(f"{name[:50]}-{action}") for action in ("number", "apply", "update", "compare")}, **values,
         )  # fmt: skip
 

@@ -27,7 +27,7 @@ def announce(table: Table) -> Table:
     """Print what was used and left out, in at most eight lines, doubts first."""
     if table.reading is not None:
         named = f"rows are named as in {table.reading.naming!r}: {list_names(table.names, 3)}" if table.names else ""
-        for line in filter(None, [*table.reading.lines(table.columns)[: _MAX_LINES - bool(named)], named]):
+        for line in filter(None, [*table.reading.lines(table.columns, table.texts)[: _MAX_LINES - bool(named)], named]):
             say(line)
         return table
     n, width = table.values.shape

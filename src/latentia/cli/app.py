@@ -65,9 +65,11 @@ def _column_options(fields: Any) -> Any:
     def last(name: str) -> str | None:
         return next((value for value in reversed(fields.get(name, ())) if value), None)
 
-    given: dict[str, Any] = {name: list(fields[name]) for name in ("role", "positive") if fields.get(name)}
+    names_and_roles: dict[str, Any] = {name: list(fields[name]) for name in ("role", "positive") if fields.get(name)}
     codes = ",".join(fields.get("missing_codes", ()))
-    return FileOptions(missing_codes=codes, empty=last("empty") or "missing", id=last("id"), **given).column_options
+    return FileOptions(
+        missing_codes=codes, empty=last("empty") or "missing", id=last("id"), **names_and_roles
+    ).column_options
 
 
 def _documents(model: Any, path: Path) -> Any:

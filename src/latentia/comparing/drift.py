@@ -52,8 +52,13 @@ class Drift:
 
     def lines(self) -> list[str]:
         """Return sentences with the batches that alarm, and the numbers of shares that differ from the model."""
-        alarms = [label for label, news in zip(self.labels, self.news, strict=True) if news and news.alarm]
-        lines = [f"{len(alarms)} of {len(self.labels)} batches alarm{': ' if alarms else ''}{', '.join(alarms)}."]
+        measured = {label: news for label, news in zip(self.labels, self.news, strict=True) if news is not None}
+        alarms = [label for label, news in measured.items() if news.alarm]
+        lines = [f"{len(alarms)} of {len(measured)} batches alarm{': ' if alarms else ''}{', '.join(alarms)}."]
+        if len(measured) < len(self.labels):
+            lines = lines if measured else []
+            n_short = len(self.labels) - len(measured)
+            lines.append(f"{n_short} of {len(self.labels)} batches have too few {self.nouns[2]} to measure their news.")
         if self.shares is not None:
             n_differing = int(
                 ((self.shares[..., 1] > self.expected_shares) | (self.shares[..., 2] < self.expected_shares)).sum()

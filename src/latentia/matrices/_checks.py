@@ -61,6 +61,7 @@ class FitMeasurements:
 
 
 def matrix_checks(m: FitMeasurements) -> list[Check]:
+    """Check the error of all probabilities, and the signal in the kept directions."""
     space, size = m.space, len(m.space.marginals)
     signal, kept_signal = (float(np.sqrt((space.signal**2).sum() + squared_rest)) for squared_rest in (m.missing, 0.0))
     limit = min(max(_SIGNAL_SHARE * kept_signal, 0.02), MAX_TOTAL_ERROR)
@@ -133,6 +134,7 @@ def _data_checks(m: FitMeasurements) -> list[Check]:
 
 
 def halves_checks(parts: PartErrors) -> list[Check]:
+    """Measure the distance to fits on halves of the pairs, and check how parts were fitted."""
     lines, source = [], "parts of the data"
     if parts.errors is not None:
         meaning = "l1 distance to fits on halves of the pairs; it does not include errors that all fits share."

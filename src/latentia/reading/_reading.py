@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -200,13 +200,15 @@ class Reading:
         """Values that may be codes of missing answers, by column."""
         return {column.name: column.suspects for column in self.columns if column.suspects}
 
-    def lines(self, names: Sequence[str] | None = None) -> list[str]:
+    def lines(self, names: Sequence[str] | None = None, labels: Iterable[str] = ()) -> list[str]:
         """Return the lines that commands print, at most eight, doubts first.
 
         Parameters
         ----------
         names : sequence of str, optional
             The columns that the command uses; by default all columns of numbers.
+        labels : iterable of str, optional
+            Columns that it uses otherwise, such as that of batches.
         """
         names = self.used if names is None else list(names)
         lines = [f"{self.source}: {self.n_rows:,} rows, {len(names)} columns: {_list_names(names)}"]
@@ -219,7 +221,7 @@ class Reading:
                 f"note: used as numbers, though they may be codes of missing answers: {where}. {self._option_of(codes)}"
             )
         doubts = _doubt_lines([c for c in self.columns if c.doubt and (c.name in chosen or c.role in ("id", "clock"))])
-        groups = _group_by_role([c for c in self.columns if c.name not in chosen])
+        groups = _group_by_role([c for c in self.columns if c.name not in chosen.union(labels)])
         unused = [f"not used: {'; '.join(groups)}"] if groups else []
         missing = [
             f"{c.n_missing:,} in {c.name!r}"

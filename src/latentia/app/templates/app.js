@@ -140,7 +140,7 @@ if (job && job.dataset.state === "running") {
     try {
       const state = await (await fetch(job.dataset.address)).json();
       if (state.state !== "running") return location.reload();
-      const left = state.left === null ? "" : `, about ${span(state.left)} left in this stage`;
+      const left = state.seconds_left === null ? "" : `, about ${span(state.seconds_left)} left in this stage`;
       const done = state.total ? `: ${state.done} of ${state.total} ${state.unit}` : "";
       byId("stage").textContent = `${state.stage}${done}${left}; ${span(state.seconds)} so far`;
       if (state.done) byId("bar").value = state.done / state.total;

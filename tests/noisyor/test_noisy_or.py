@@ -683,3 +683,12 @@ def test_a_network_that_em_is_refused_predicts_no_worse_than_independent_finding
     independent = (test * np.log(shares) + ~test * np.log1p(-shares)).sum(axis=1)
     assert model.score(test) > independent.mean() - independent.std() / np.sqrt(len(test))
     assert model.evidence_.grade == "not supported"
+
+
+@pytest.mark.filterwarnings("error:X does not have valid feature names")
+def test_a_data_frame_and_rows_that_are_drawn_bring_no_warning_of_names():
+    pandas = pytest.importorskip("pandas")
+    X = planted.noisy_or_network(18, 3, leak=0.02, random_state=2).sample(2000, random_state=1).X.astype(int)
+    frame = pandas.DataFrame(X, columns=[f"finding {i}" for i in range(18)])
+    model = NoisyOr(3).fit(frame)
+    assert not model.news(frame[:200]).alarm

@@ -7,6 +7,7 @@ whose lower bound is largest; bootstrap takes off what the choice of the thresho
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -127,7 +128,9 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
 
 def _scores_of(model: Any, X: Any) -> np.ndarray:
     """Return the log-probability of each row, by which rows are compared."""
-    scores = model._row_scores(X)
+    with warnings.catch_warnings():  # Drawn rows have no column names.
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.utils\.validation")
+        scores = model._row_scores(X)
     if scores is None:
         raise LatentiaError(f"news: a {type(model).__name__} has no probabilities of single rows.")
     return np.asarray(scores, dtype=np.float64)

@@ -265,7 +265,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         if rows.shape[1] > _MAX_DRAWN:
             return None
         real = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-        return RealAndSimulated(real, self._draw_alike(real, rng), self.column_names or ())
+        return RealAndSimulated(real, self._draw_alike(Blocks.from_array(real), rng), self.column_names or ())
 
     @property
     def cause_names_(self) -> list[str]:

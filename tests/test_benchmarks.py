@@ -13,19 +13,24 @@ from pathlib import Path
 folder = Path(sys.argv[1])
 sys.path.insert(0, str(folder))
 ours = {"latentia", *(path.stem for path in folder.iterdir())}
-for path in sorted(folder.rglob("*.py")):
-    name = ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(name):
     try:
-        import_module(name)
+        return import_module(name)
     except ModuleNotFoundError as error:  # of packages that only benchmarks need
         if error.name.partition(".")[0] in ours:
             raise
+
+
+for path in sorted(folder.rglob("*.py")):
+    imported(".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__"))
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] in ours and not node.level:
+            module = imported(node.module)
             for alias in node.names:
-                module = import_module(node.module)
-                if not hasattr(module, alias.name):
-                    import_module(f"{node.module}.{alias.name}")
+                if module is not None and not hasattr(module, alias.name):
+                    imported(f"{node.module}.{alias.name}")
 """
 
 

@@ -1,5 +1,7 @@
 """What every estimator checks of its data, once: `test_odd_input.py` has each estimator's own way to it."""
 
+from collections import UserList, deque
+
 import numpy as np
 import pytest
 from odd_tables import UNUSABLE, frame, with_entry
@@ -38,6 +40,14 @@ def test_what_is_no_table_of_numbers_is_refused_with_its_place(kind, options):
     with pytest.raises(LatentiaError, match=message) as error:
         number_table(make(table()), **options)
     assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize("make", [list, tuple, deque, UserList])
+def test_any_sequence_of_rows_is_a_table_and_a_text_is_none(make):
+    np.testing.assert_array_equal(number_table(make(table().tolist())), table())
+    for text in ("1 2", b"1 2"):
+        with pytest.raises(LatentiaError, match="X is of type (str|bytes): expected a table of numbers"):
+            number_table(text)
 
 
 @pytest.mark.parametrize("reset", [True, False])

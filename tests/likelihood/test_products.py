@@ -53,6 +53,17 @@ def test_bernoulli_columns_may_be_certain():
     expected = [[np.log(0.5), -np.inf], [-np.inf, np.log(0.75)]]
     for table in (x, sparse.csr_array(x)):
         np.testing.assert_allclose(product_log_density("bernoulli", table, p), expected)
+    x[:, 1] = np.nan
+    np.testing.assert_array_equal(np.exp(product_log_density("bernoulli", x, p)), np.eye(2))
+
+
+@pytest.mark.parametrize("kind", ["bernoulli", "gaussian"])
+def test_missing_entries_count_for_nothing(kind, problem_of):
+    (x,), (*values, _) = problem_of(kind).tables, problem_of(kind).update.values
+    gaps = x.copy()
+    gaps[:, 0] = np.nan
+    others = product_log_density(kind, x[:, 1:], *(value[:, 1:] for value in values))
+    np.testing.assert_allclose(product_log_density(kind, gaps, *values), others)
 
 
 def test_unknown_kinds_and_missing_variances_are_named():

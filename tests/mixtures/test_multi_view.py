@@ -85,6 +85,8 @@ def test_one_feature_a_view_carries_two_components():
     model = MultiViewMixture(2).fit(x, views=[[0], [1], [2]])
     np.testing.assert_allclose(np.hstack(model.means_), [[0, 1, 0], [2, -2, 3]], atol=0.12)
     np.testing.assert_allclose(model.weights_, [0.7, 0.3], atol=0.03)
+    distance = np.linalg.norm(np.diff(np.hstack(model.means_), axis=0) / x.std(axis=0))
+    assert model.evidence_.limit == pytest.approx(distance / 3)
 
 
 def test_evidence(data, tmp_path):

@@ -482,6 +482,16 @@ def test_more_topics_than_the_data_has(corpus):
         AnchorTopics(8).fit_moments(truth.cooccurrence())
 
 
+@pytest.mark.parametrize(("embedding", "is_drawn"), [("subspace", False), ("projection", True)])
+def test_moments_with_noise_are_projected_at_random_on_request_alone(embedding, is_drawn):
+    place = np.arange(64)
+    q = planted.topic_model(4, 60, anchors=True).cooccurrence() * np.exp(0.1 * np.sin(place[:, None] + place))
+    first, second = (
+        AnchorTopics(4, embedding=embedding, random_state=seed).fit_moments(q / q.sum()).components_ for seed in (0, 1)
+    )
+    assert np.array_equal(first, second) is not is_drawn
+
+
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 def test_topics_of_huge_counts_are_distributions():
     rng, n_fits = np.random.default_rng(5), 0

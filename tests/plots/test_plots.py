@@ -304,9 +304,7 @@ def test_coefficients_with_bars_of_their_errors(name):
     found = next(one for one in ax.containers)
     np.testing.assert_allclose(found[0].get_xdata(), values)
     halves = np.array([np.ptp(np.array(segment)[:, 0]) / 2 for segment in found[2][0].get_segments()])
-    if (
-        name != "ContrastiveIsing"
-    ):  # Coefficients in standard deviations of the columns, and errors relative to their size.
+    if name != "ContrastiveIsing":  # Errors are relative to coefficients in standard deviations of the columns.
         values, halves = values * model.scale_, halves * model.scale_
         halves /= np.sqrt((values**2).mean())
     np.testing.assert_allclose(halves, model.evidence_.component_errors)

@@ -447,7 +447,8 @@ def _describe_corpus(corpus: _Corpus) -> str:
         return f"{n_found} of {words}."
     n_blank = int((corpus.lengths < 2).sum())
     blank = f"; {count(n_blank, 'document')} with fewer than two words taught nothing" if n_blank else ""
-    return f"{n_found} in {count(n_documents, 'document')} with {words} ({float(corpus.lengths.sum()):,.0f} words in all{blank})."
+    n_words = f"{float(corpus.lengths.sum()):,.0f} words in all"
+    return f"{n_found} in {count(n_documents, 'document')} with {words} ({n_words}{blank})."
 
 
 _MEAN_ERROR = (

@@ -121,7 +121,7 @@ def _format_value(form: str | Callable[[Any], str], value: Any) -> str:
     return form(value) if callable(form) else format(value, form)
 
 
-def block(names: Sequence[object], values: Any, text: str = ".8g") -> tuple[Column, ...]:
+def block(names: Sequence[object], values: Any, text: str | Callable[[Any], str] = ".8g") -> tuple[Column, ...]:
     """Return the columns of an array (n, D), for files only."""
     return tuple(
         Column(str(name), column, text, where="f") for name, column in zip(names, np.asarray(values).T, strict=True)

@@ -298,6 +298,24 @@ def test_a_column_that_nobody_named(refused, tmp_path):
     assert "x.csv: --column: which column holds the text? There are id, body" in refused("topics", tmp_path / "x.csv")
 
 
+def test_stop_words_may_be_given_as_words_and_html_is_none(call, tmp_path):
+    (tmp_path / "x.txt").write_text("house<br>river &amp; said garden\nriver &lt; garden said house\n" * 30)
+    options = ["-k", 1, "--refine", 0, "--max-df", 1]
+    call("topics", tmp_path / "x.txt", *options, "--stop-words", "english,said", "--out", tmp_path / "o")
+    assert set(latentia.load(tmp_path / "o" / "model.npz").vocabulary) == {"house", "river", "garden"}
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.DroppedDataWarning")
+def test_documents_without_words_have_no_shares(call, tmp_path):
+    texts = ["house river house", "river house garden", "garden garden house", "-"] * 10
+    (tmp_path / "x.csv").write_text("text\n" + "\n".join(f'"{text}"' for text in texts) + "\n")
+    call("topics", tmp_path / "x.csv", "--column", "text", "-k", 2, "--out", tmp_path / "o")
+    call("apply", tmp_path / "o", tmp_path / "x.csv", "--out", tmp_path / "a")
+    for path in (tmp_path / "o" / "documents.csv", tmp_path / "a" / "documents.csv"):
+        lines = path.read_text().splitlines()[1:]
+        assert [line.endswith(",,") for line in lines] == [text == "-" for text in texts]
+
+
 def test_stop_words_of_languages_and_files(call, tmp_path):
     pytest.importorskip("stopwordsiso")
     (tmp_path / "x.txt").write_text("der hund und die katze laufen garten\nein hund ohne katze und maus garten\n" * 30)

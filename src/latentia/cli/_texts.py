@@ -13,6 +13,7 @@ from ..passes import Blocks
 from ..passes.formats import reusable
 from ..reading import has_columns, readings
 from ..system.terminal import say
+from ..words import resembles_language
 from ..words import stop_words as words_of
 from ._shared import ReadOptions, check_file
 
@@ -46,15 +47,16 @@ def _stop_words(option: str | None) -> dict[str, Any]:
         return {}
     if option == "none":
         return {"stop_words": None}
-    languages, words, files = [], [], 0
+    languages, words = list[str](), list[str]()
     for part in filter(None, (part.strip() for part in option.split(","))):
         path = Path(part)
         if path.is_file() or path.suffix or len(path.parts) > 1:
             words += [word.strip() for word in readers.read_lines(check_file(path, "--stop-words")) if word.strip()]
-            files += 1
-        elif part != "none":
+        elif resembles_language(part):
             languages.append(_check_language(part))
-    if len(languages) == 1 and not files:
+        elif part != "none":
+            words.append(part)
+    if len(languages) == 1 and not words:
         return {"stop_words": languages[0]}
     return {"stop_words": words, "language": languages or ([] if "none" in option.split(",") else ["english"])}
 
@@ -66,7 +68,11 @@ def _check_language(language: str) -> str:
     except MissingExtraError:
         raise
     except LatentiaError as error:
-        error.parameter, error.value, error.hint = "stop_words", language, "Or name a file with a word per line."
+        error.parameter, error.value, error.hint = (
+            "stop_words",
+            language,
+            "Or give words, or a file with a word per line.",
+        )
         raise
     return language
 

@@ -195,10 +195,11 @@ def apply_topics(
     topics = topic_headings(model)
     pieces = (
         document_rows(
-            model.transform(Blocks.from_array(block[0])), document_names(corpus.names, block.rows), (), topics
+            model.transform(Blocks.from_array(block[0])), np.asarray(block[0].sum(axis=1)).ravel(),
+            document_names(corpus.names, block.rows), (), topics,
         )
         for block in corpus.blocks
-    )
+    )  # fmt: skip
     header = ["document", *topics]
     return lambda path: summaries.write_csv(path, header, (row for piece in pieces for row in piece.texts()))
 

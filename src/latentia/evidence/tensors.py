@@ -14,6 +14,7 @@ from . import bounds
 from .checks import EXPECTED_ERROR, PARTS_FITTED, Check, above, at_least, at_most, equal_to, within
 from .parts import PartErrors
 
+_FAR_FACTOR = 3  # Beyond this multiple of the components one more fit is no comparison.
 _MAX_RANK_FACTOR = 1.2  # with more directions than this multiple of those needed, some components merge several
 
 
@@ -195,7 +196,9 @@ def rank_checks(
     suffix = " or more" if rank == len(spectrum) else ""
     suggests = rank + extra
     directed = "direction" if rank == 1 and not suffix else "directions"
-    remedy = f"The data carries {rank}{suffix} {directed} above its noise: compare with {suggests}{suffix}."
+    is_far = suggests > _FAR_FACTOR * (directions + extra)
+    larger = f"larger numbers, up to {suggests}" if is_far else f"{suggests}{suffix}"
+    remedy = f"The data carries {rank}{suffix} {directed} above its noise: compare with {larger}."
     if suggests < 2:
         suggests = 0
         remedy = "No direction of the data is above its noise: collect more data, or there is nothing to find."

@@ -16,6 +16,8 @@ FILES = "prevalence.csv", "trends.csv"
 _MAX_PANELS, _MAX_BARS, _MAX_LETTERS = 12, 16, 28  # Panels of a figure, bars in a panel, letters of its title.
 _MAX_NAMED = 5  # Clear changes or differences in a sentence.
 
+_BY_LINE = "by a straight line through all periods"
+
 NamedPrevalences = Sequence[tuple[str, Prevalence]]
 
 
@@ -46,7 +48,7 @@ def prevalence_lines(prevalences: NamedPrevalences, titles: Sequence[str]) -> tu
         phrases = _describe_clear(prevalence, titles, screen=True)
         further = [f"{len(phrases) - _MAX_NAMED} more in {FILES[int(by_time)]}"] if len(phrases) > _MAX_NAMED else []
         omitted = f"; {prevalence.n_left_out:,} documents left out" if prevalence.n_left_out else ""
-        lines += [f"\n{heading}{omitted}:"]
+        lines += [f"\n{heading}{omitted}{f'; changes {_BY_LINE}' if by_time and phrases else ''}:"]
         lines += [f"  {line}" for line in [*phrases[:_MAX_NAMED], *further] or ["Nothing is clear beyond chance."]]
         lines += [f"  {line}" for line in _describe_unsupported(prevalence)]
     return (*lines, "") if lines else ()
@@ -61,16 +63,19 @@ def _format_cell(value: Any) -> str:
 def _describe_clear(prevalence: Prevalence, titles: Sequence[str], screen: bool = False) -> list[str]:
     """Describe every clear change or difference in a phrase, the largest first."""
     form = {
-        (True, False): "{topic} {trend} by {size:.1f} points ({low:+.1f} to {high:+.1f})",
-        (True, True): "{topic}: {trend} by {size:.1f} points from {first} to {last} ({low:+.1f} to {high:+.1f})",
+        (True, False): "{topic} {trend} by {size:.1f} points ({low:+.1f} to {high:+.1f}), with {ends}",
+        (True, True): "{topic}: {trend} by {size:.1f} points ({low:+.1f} to {high:+.1f}), with {ends}",
         (False, False): "{topic} has {share:.1f}% in {group}, {difference:+.1f} points from the other documents",
         (False, True): "{topic}: {share:.1f}% in {group} ({low:.1f}% to {high:.1f}%), {difference:+.1f} points from the others",
     }[prevalence.places is not None, screen]  # fmt: skip
-    phrases, ends = [], {"first": prevalence.labels[0], "last": prevalence.labels[-1]}
+    phrases = []
     for row in prevalence.clear_rows():
         numbers = {key: 100 * value for key, value in row.items() if isinstance(value, float)}
         topic = f"topic {row['topic']} ({titles[row['topic']]})"
-        phrases.append(form.format(**row | ends | numbers | {"size": abs(numbers.get("change", 0.0)), "topic": topic}))
+        first, last = prevalence.share.value[[0, -1], row["topic"]]
+        ends = f"{first:.1%} in {prevalence.labels[0]} and {last:.1%} in {prevalence.labels[-1]}"
+        size = abs(numbers.get("change", 0.0))
+        phrases.append(form.format(**row | numbers | {"size": size, "topic": topic, "ends": ends}))
     return phrases
 
 
@@ -118,11 +123,14 @@ def _describe_unsupported(prevalence: Prevalence) -> list[str]:
 
 
 def _summarise_clear(prevalence: Prevalence, phrases: list[str]) -> str:
-    span, by_time = f"rom {prevalence.labels[0]} to {prevalence.labels[-1]}", prevalence.places is not None
+    by_time = prevalence.places is not None
     if not phrases:
-        return f"No topic rises or falls clearly f{span}." if by_time else "No group differs clearly from the others."
+        return (
+            f"No topic rises or falls clearly {_BY_LINE}." if by_time else "No group differs clearly from the others."
+        )
     further = [f"and {len(phrases) - _MAX_NAMED} more"] if len(phrases) > _MAX_NAMED else []
-    return f"{f'F{span},' if by_time else 'Clearly different:'} {'; '.join([*phrases[:_MAX_NAMED], *further])}."
+    heading = f"{_BY_LINE.capitalize()}," if by_time else "Clearly different:"
+    return f"{heading} {'; '.join([*phrases[:_MAX_NAMED], *further])}."
 
 
 _INTERVALS = "Documents have equal weights. The intervals include the choice of documents, the noise of their words"

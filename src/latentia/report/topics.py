@@ -99,7 +99,7 @@ def summarize_topics(
     titles = [topic["name"] or ", ".join(topic["top"][:_TITLE_WORDS]) for topic in topics]
     tables = (
         _words(model, columns, ranked, corpus.words),
-        *(() if table is None else (document_rows(corpus.shares, corpus.names, row_labels, topic_headings(model)),)),
+        *(() if table is None else (_table_of_documents(model, corpus, row_labels),)),
         *prevalence_tables(prevalence or ()),
     )
     values = {
@@ -128,6 +128,12 @@ def summarize_topics(
     )
 
 
+def _table_of_documents(model: Any, corpus: _Corpus, row_labels: Sequence[Column]) -> Table:
+    # Embeddings of documents without words have topics all the same.
+    lengths = np.ones(len(corpus.shares)) if isinstance(model, EmbeddingTopics) else corpus.lengths
+    return document_rows(corpus.shares, lengths, corpus.names, row_labels, topic_headings(model))
+
+
 def topic_headings(model: Any) -> list[str]:
     """Return names of the columns of topics in tables of documents."""
     return [name or f"topic {k}" for k, name in enumerate(_names_of_topics(model))]
@@ -137,9 +143,16 @@ def _names_of_topics(model: Any) -> list[str]:
     return getattr(model, "topic_names", None) or [""] * len(model.components_)
 
 
-def document_rows(shares: np.ndarray, names: Column, row_labels: Sequence[Column], topics: Sequence[str]) -> Table:
-    """Make a table of the share of every topic in every document (n, K)."""
-    return Table("rows", (names, *row_labels, *block(topics, shares, ".5f")), file="documents.csv")
+def document_rows(
+    shares: np.ndarray, lengths: np.ndarray, names: Column, row_labels: Sequence[Column], topics: Sequence[str]
+) -> Table:
+    """Make a table of the share of every topic in every document (n, K); documents without words have none."""
+    known_shares = np.where(lengths[:, None] > 0, shares, np.nan)
+    return Table("rows", (names, *row_labels, *block(topics, known_shares, _share_text)), file="documents.csv")
+
+
+def _share_text(share: float) -> str:
+    return "" if np.isnan(share) else f"{share:.5f}"
 
 
 def document_names(names: Sequence[str] | None, rows: Iterable[int]) -> Column:
@@ -320,11 +333,12 @@ def _topics(
 
 def _answer(topics: Sequence[dict[str, Any]], titles: Sequence[str]) -> Answer:
     """Return the answer on the largest topics, called by their first words."""
-    order = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])[:_N_BARS]
+    by_share = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])
+    order = by_share[:_N_BARS]
     shares, keys = [topics[k]["share"] for k in order], [topics[k]["grade"]["key"] for k in order]
     hover = [f"Topic {k}, {topics[k]['share']:.1%}\n{', '.join(topics[k]['top'])}" for k in order]
     labels = [f"{k}: {topics[k]['name'] or ', '.join(topics[k]['top'][:_BAR_TITLE])}" for k in order]
-    listed = [f"{titles[k]} ({topics[k]['share']:.0%})" for k in order]
+    listed = [f"{titles[k]} ({topics[k]['share']:.0%})" for k in by_share]
     naming = "names or first words" if any(topic["name"] for topic in topics) else "first words"
     remark = "" if len(topics) <= _N_BARS else f" The {_N_BARS} largest of {len(topics)}."
     return Answer(
@@ -431,9 +445,10 @@ def _describe_corpus(corpus: _Corpus) -> str:
     n_found, words = count(n_topics, "topic"), count(len(corpus.words), "different word")
     if not n_documents:
         return f"{n_found} of {words}."
-    return (
-        f"{n_found} in {count(n_documents, 'document')} with {words} ({float(corpus.lengths.sum()):,.0f} words in all)."
-    )
+    n_blank = int((corpus.lengths < 2).sum())
+    blank = f"; {count(n_blank, 'document')} with fewer than two words taught nothing" if n_blank else ""
+    n_words = f"{float(corpus.lengths.sum()):,.0f} words in all"
+    return f"{n_found} in {count(n_documents, 'document')} with {words} ({n_words}{blank})."
 
 
 _MEAN_ERROR = (

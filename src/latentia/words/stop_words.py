@@ -9,6 +9,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from ..exceptions import LatentiaError, MissingExtraError
 
+_LIKENESS = 0.85  # A word with a nearer language is one with a typing error.
 _CODES = {
     "afrikaans": "af", "arabic": "ar", "armenian": "hy", "basque": "eu", "bengali": "bn", "breton": "br",
     "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da",
@@ -80,6 +81,12 @@ def language_code(language: str) -> str:
         parameter="language",
         value=language,
     )
+
+
+def resembles_language(word: str) -> bool:
+    """Return True for a language, its code, or a word that may be a language with a typing error."""
+    name = word.lower()
+    return name in _CODES.values() or bool(difflib.get_close_matches(name, _CODES, n=1, cutoff=_LIKENESS))
 
 
 @cache

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import unescape
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -28,6 +29,7 @@ _MAX_SHARE = 0.5  # this are left out by default.
 
 _APOSTROPHES = "\u2019\u02bc\uff07"
 _PLAIN_CHARACTERS = {ord(c): "'" for c in _APOSTROPHES} | {0xAD: None, 0x2010: "-", 0x2011: "-"}
+_TAGS = re.compile(r"</?[A-Za-z][^<>]*>")
 _LOOSE_UNDERSCORES = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # Underscores that do not join words.
 _JOINERS = "\u200c\u200d"
 _SYLLABLES = "\u1100-\u11ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
@@ -78,7 +80,8 @@ class WordVectorizer(CountVectorizer):
     Words are in lower case and have three letters or more, or two in scripts of syllables such as Hangul. Digits may be part of
     words ("b2b", "covid-19"); numbers are not words. Codes with points are one word ("E11.9"), and so are phrases joined by
     underscores ("new_york"), initials with their stops ("U.S." is "u.s."), and words with apostrophes ("don't", "o'brien"); a
-    possessive 's is dropped. Combining marks belong to words, as in Hindi.
+    possessive 's is dropped. Combining marks belong to words, as in Hindi. Tags and entities of HTML ("<br>", "&amp;") are
+    none.
 
     It is scikit-learn's `CountVectorizer` with other rules, and can replace it everywhere.
 
@@ -408,7 +411,9 @@ def _make_lemmatizer(codes: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _normalise(text: str) -> str:
-    """Put a text into lower case and composed characters, with one kind of apostrophe and hyphen."""
+    """Put a text into lower case and composed characters, with one kind of apostrophe and hyphen, without tags of HTML."""
+    if "<" in text or "&" in text:
+        text = _TAGS.sub(" ", unescape(text))
     text = text.replace("\u0130", "i").lower()  # Otherwise its dot becomes a separate mark.
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).translate(_PLAIN_CHARACTERS)

@@ -290,12 +290,14 @@ const Charts = (() => {
   function drawPlot(figure, width) {
     const { panels } = figure;
     const [group, targets, places] = [svg("g"), [], []];
-    const fit = figure.columns ? Math.floor((width + GAP) / (figure.columns + GAP)) : 1;
-    const columns = Math.max(1, Math.min(panels.length, fit));
-    const wide = (width - (columns - 1) * GAP) / columns;
     const domains = domainsOf(figure);
     const onY = panels.map((panel, i) => labels(panel.y, domains[i].y, figure.height, figure.height < 120 ? 22 : 34));
-    const margin = Math.min(0.42 * wide, 8 + Math.max(...onY.flat().map(([, name]) => measure(name))));
+    const room = 8 + Math.max(...onY.flat().map(([, name]) => measure(name)));
+    const least = Math.max(figure.columns, room / 0.42);  // Names of rows are cut only where one panel is too narrow.
+    const fit = figure.columns ? Math.floor((width + GAP) / (least + GAP)) : 1;
+    const columns = Math.max(1, Math.min(panels.length, fit));
+    const wide = (width - (columns - 1) * GAP) / columns;
+    const margin = Math.min(0.42 * wide, room);
     const shared = figure.shared && panels.length > 1 && columns === 1;
     let y = figure.legend ? legend(figure, width, group) : 0;
     for (let first = 0; first < panels.length; first += columns) {
@@ -308,7 +310,7 @@ const Charts = (() => {
         const box = { ...across, y0: y + head, y1: y + head + bodyOf(panel, figure) };
         places.push(drawPanel(panel, domains[first + column], onY[first + column], box, { ...how, column, group, targets }));
       });
-      y += head + body + foot;
+      y += head + body + foot + (figure.columns ? ROW / 2 : 0);
     }
     gather(places, targets, shared);
     return { group, height: y, targets };

@@ -2,6 +2,7 @@
 
 from .background import BackgroundPCA
 from .components import ContrastiveComponents
+from .hidden import contrast_moments
 from .ising import ContrastiveIsing
 from .logistic import ContrastiveLogisticRegression
 from .mixture import ContrastiveGaussianMixture
@@ -18,4 +19,5 @@ __all__ = [
     "ContrastivePCA",
     "ContrastiveRegression",
     "RichComponents",
+    "contrast_moments",
 ]

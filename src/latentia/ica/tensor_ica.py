@@ -45,9 +45,12 @@ from ..linalg import Whitening, whiten
 from ..moments import (
     ColumnMoments,
     ColumnSpan,
+    Cumulants,
     FourthMoments,
     FourthSums,
     FramedSums,
+    GivenFourth,
+    HiddenMoments,
     WideSums,
     column_moments,
     principal_coordinates,
@@ -295,10 +298,32 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive["_Mo
         sums = accumulate(rows, statistic, **options)
         return _Moments.from_sums(columns, size, statistic, sums, n_passes + 2, self.whiten is False)
 
-    def _moments_from_sums(self, sums: FramedSums | WideSums) -> _Moments:
-        """Compute the moments from kept sums."""
+    @fitting
+    def fit_moments(self, moments: HiddenMoments) -> TensorICA:
+        """Learn the unmixing of a hidden part of rows from its fourth cumulant.
+
+        Parameters
+        ----------
+        moments : HiddenMoments
+            Cumulants of order 4, from `latentia.contrastive.contrast_moments`.
+
+        Returns
+        -------
+        self
+            Without rows there is no refinement.
+        """
+        self._rank = None
+        self._fit_hidden_moments(moments, 4)
+        del self._rank
+        return self
+
+    def _moments_from_sums(self, sums: FramedSums | WideSums | HiddenMoments) -> _Moments:
+        """Compute the moments from kept sums, or take those of a hidden part."""
         columns = sums.columns
         size = self._count(columns)
+        if isinstance(sums, HiddenMoments):
+            given = GivenFourth(sums, Coordinates(columns.mean, np.diag(self._scale(columns))))
+            return _Moments.from_sums(columns, size, given, np.empty(0), 0, self.whiten is False)
         is_reduced, scale = size < self.n_features_in_, self._scale(columns)
         coordinates = (
             sums.principal(size + _OVERSAMPLE, 1.0) if is_reduced else Coordinates(columns.mean, np.diag(scale))
@@ -533,7 +558,7 @@ class _Moments:
 
     size: int
     total_variance: float
-    statistic: FourthMoments
+    statistic: FourthMoments | GivenFourth
     sums: np.ndarray
     folds: Folds
     n_passes: int
@@ -542,16 +567,17 @@ class _Moments:
 
     @classmethod
     def from_sums(
-        cls, columns: ColumnMoments, size: int, statistic: FourthMoments, sums: np.ndarray, n_passes: int, white: bool
+        cls, columns: ColumnMoments, size: int, statistic: FourthMoments | GivenFourth, sums: np.ndarray, n_passes: int, white: bool
     ) -> _Moments:
         """Build the moments, and check that rows are white if ``white`` says so."""
         total = float((columns.variance if size < len(columns.variance) else columns.variance > 0).sum())
-        moments = cls(size, total, statistic, sums, statistic.folds, n_passes, white)
+        folds = statistic.moments.folds if isinstance(statistic, GivenFourth) else statistic.folds
+        moments = cls(size, total, statistic, sums, folds, n_passes, white)
         if white:
             _check_white(moments)
         return moments
 
-    def sum_groups(self, groups: tuple[int, ...]) -> FourthSums:
+    def sum_groups(self, groups: tuple[int, ...]) -> FourthSums | Cumulants:
         return self.statistic.of(self.sums, groups)
 
 

@@ -5,11 +5,11 @@ Source: R. Ge and J. Zou, Rich component analysis, 2015, section 4 and 4.2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
-
 
 from .._parameters import Integer, check_parameter
 from ..exceptions import LatentiaError
@@ -96,17 +96,29 @@ def contrast_moments(
     if given_mean is not None and (given_mean.shape != (width,) or not np.isfinite(given_mean).all()):
         raise LatentiaError(f"mean: expected {width} finite numbers, one for each column of U.")
 
-    @cache
-    def of(groups: tuple[int, ...]) -> Cumulants:
-        part = SpecificMoments(joint.views, extract(joint.views, groups, joint.choice))
+    def cumulants_of(groups: tuple[int, ...], variant: Callable[[SpecificMoments], SpecificMoments]) -> Cumulants:
+        part = variant(SpecificMoments(joint.views, extract(joint.views, groups, joint.choice)))
         cumulant = part.cumulant(order)
         for axis in range(order):
             cumulant = np.moveaxis(np.moveaxis(cumulant, axis, -1) * part.scale, -1, axis)
         part_mean = part.mean_u if given_mean is None else given_mean
+        extraction = part.extraction
+        shrunk = 0.0 if extraction.unshrunk is None else extraction.covariance - extraction.unshrunk
         third, fourth = (cumulant, None) if order == 3 else (None, SymmetricFour.from_tensor(cumulant))
-        return Cumulants(part.extraction.sums.n, part_mean, part.covariance, third, fourth)
+        return Cumulants(
+            part.extraction.sums.n,
+            part_mean,
+            part.covariance - shrunk * np.outer(part.scale, part.scale),
+            third,
+            fourth,
+        )
 
-    names = getattr(U, "columns", None)
-    return HiddenMoments(
-        order, of, joint.views.folds, model.evidence_, None if names is None else [str(name) for name in names]
-    )
+    def moments_of(
+        variant: Callable[[SpecificMoments], SpecificMoments], *alternatives: HiddenMoments
+    ) -> HiddenMoments:
+        cumulants = cache(lambda groups: cumulants_of(groups, variant))
+        return HiddenMoments(order, cumulants, joint.views.folds, model.evidence_, names, alternatives)
+
+    names = None if not hasattr(U, "columns") else [str(name) for name in U.columns]
+    alternatives = [moments_of(SpecificMoments.alternative), moments_of(SpecificMoments.from_other_order)]
+    return moments_of(lambda part: part, *alternatives)

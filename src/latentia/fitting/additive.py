@@ -23,7 +23,7 @@ from .._validation import table_blocks, weighted
 from ..comparing import match
 from ..evidence import Check, at_most
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
-from ..moments import WIDEST, FramedSums, HiddenMoments, Sums, WideSums, check_width
+from ..moments import WIDEST, FramedSums, Sums, WideSums, check_width
 from ..passes import Blocks, Folds, assign_folds_by_content
 from ..passes.dask import convert_collections
 from ..system.threads import single_blas_thread
@@ -255,15 +255,6 @@ class Additive(Staged[Moments, Parameters]):
     def _fit_sums_in_span(self, sums: Any, rows: Blocks | None) -> None:
         """Fit sums on the informative columns, where the family selects them: see `_fit_in_span`."""
         self._fit_selected(sums, rows)
-
-    def _fit_hidden_moments(self, moments: HiddenMoments, order: int) -> Self:
-        """Fit the moments of a hidden part of rows; what is doubtful about the moments is doubtful about the model."""
-        moments.check_order(order)
-        self.n_features_in_, self._column_names = len(moments.mean), moments.column_names
-        self._fit_selected(moments, None)
-        doubtful = [check for check in moments.evidence.checks if check.role != "note" and check.holds is False]
-        self.evidence_.checks += doubtful
-        return self
 
     def _fit_selected(self, sums: Any, rows: Blocks | None) -> None:
         """Fit sums, and refine the answer on rows of the same columns."""

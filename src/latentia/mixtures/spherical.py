@@ -301,11 +301,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive[Moments, R
         self
             Without rows there is no EM: components are spherical.
         """
-        return self._fit_hidden_moments(moments, 3)
+        return self._fit_hidden_moments(moments, 3, lambda hidden: Moments.from_hidden(hidden, self.n_components))
 
-    def _moments_from_sums(self, sums: FramedSums | WideSums | HiddenMoments) -> Moments:
-        if isinstance(sums, HiddenMoments):
-            return Moments.from_hidden(sums, self.n_components)
+    def _moments_from_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)
         return Moments.from_sums(sums, self.n_components)
 

@@ -11,7 +11,7 @@ from .cumulants import (
     set_partitions,
 )
 from .documents import DocumentMoments, WordMoments, WordTriples, correct_for_lda, leading_words
-from .fourth import FourthMoments, FourthSums, KStatistics
+from .fourth import FourthCumulants, FourthMoments, FourthSums, KStatistics
 from .framed import FramedSums
 from .given import Cumulants, GivenFourth, GivenVectors, HiddenMoments
 from .graphs import Graph, as_graph
@@ -52,6 +52,7 @@ __all__ = [
     "Cumulants",
     "DocumentMoments",
     "FoldCounts",
+    "FourthCumulants",
     "FourthGram",
     "FourthMoments",
     "FourthSums",

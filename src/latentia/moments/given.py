@@ -62,6 +62,8 @@ class HiddenMoments:
     evidence : Evidence
         How far the cumulants can be trusted.
     column_names : list of str or None
+    alternatives : tuple of HiddenMoments
+        Cumulants under which all groups err alike; answers by them widen the expected errors.
     """
 
     order: int
@@ -69,6 +71,7 @@ class HiddenMoments:
     folds: Folds = field(repr=False)
     evidence: Any = field(repr=False)
     column_names: list[str] | None = None
+    alternatives: tuple[HiddenMoments, ...] = field(default=(), repr=False)
 
     @property
     def all_rows(self) -> Cumulants:
@@ -113,6 +116,10 @@ class GivenFourth:
     moments: HiddenMoments
     coordinates: Coordinates
 
+    @property
+    def folds(self) -> Folds:
+        return self.moments.folds
+
     def of(self, state: Any, groups: tuple[int, ...]) -> Cumulants:
         """Return the cumulants of some groups of rows."""
         cumulants, basis = self.moments.of(groups), self.coordinates.basis
@@ -130,6 +137,10 @@ class GivenVectors:
 
     moments: HiddenMoments
     coordinates: Coordinates
+
+    @property
+    def folds(self) -> Folds:
+        return self.moments.folds
 
     def of(self, state: Any, groups: tuple[int, ...]) -> VectorSums:
         """Return the moments of some groups of rows about their mean."""

@@ -2,7 +2,7 @@
 
 from .background import BackgroundPCA
 from .components import ContrastiveComponents
-from .hidden import contrast_moments
+from .hidden import ContrastiveGradient, contrast_moments
 from .ising import ContrastiveIsing
 from .logistic import ContrastiveLogisticRegression
 from .mixture import ContrastiveGaussianMixture
@@ -14,6 +14,7 @@ __all__ = [
     "BackgroundPCA",
     "ContrastiveComponents",
     "ContrastiveGaussianMixture",
+    "ContrastiveGradient",
     "ContrastiveIsing",
     "ContrastiveLogisticRegression",
     "ContrastivePCA",

@@ -30,6 +30,7 @@ class Cumulants:
     mean : ndarray of shape (D,)
     covariance : ndarray of shape (D, D)
     third : ndarray of shape (D, D, D) or None
+        Also None for coordinates that need none.
     fourth : SymmetricFour of dimension D, or None
     """
 
@@ -38,6 +39,11 @@ class Cumulants:
     covariance: np.ndarray
     third: np.ndarray | None = None
     fourth: SymmetricFour | None = None
+
+    def tensors(self) -> list[np.ndarray]:
+        """Return the cumulants of orders 1, 2, 3 and perhaps 4 as full tensors."""
+        assert self.third is not None
+        return [self.mean, self.covariance, self.third, *([] if self.fourth is None else [self.fourth.full()])]
 
     def cumulant(self, matrix: np.ndarray) -> SymmetricFour:
         """Compute the fourth cumulant of matrix^T x, for a matrix of shape (D, k)."""

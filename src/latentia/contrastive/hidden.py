@@ -140,11 +140,16 @@ class ContrastiveGradient(BaseEstimator):
         of y, last), of degree 4 at most, to their coefficients, arrays of the shape of the parameters.
     init : array-like
         Parameters to start from.
-    linear_map, mean, n_shared
-        As in `contrast_moments`.
+    linear_map : array-like of shape (d_v, d_u) or "identity", optional
+        A, where it is known.
+    mean : array-like of shape (d_u,), optional
+        Mean of s1, and of y; by default that of u.
+    n_shared : int, optional
+        Dimensions of s2; all of U by default.
     learning_rate : float, default=0.1
         Step along the gradient.
     max_iter : int, default=10000
+        Largest number of steps.
     tol : float, default=1e-8
         Descent ends where the largest entry of the gradient is at most this.
 

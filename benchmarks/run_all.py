@@ -80,6 +80,7 @@ COMMANDS = [
     ["contrastive_recovery.py"],
     ["contrastive_weak_directions.py"],
     ["contrastive_known_map.py"],
+    ["contrastive_moments.py"],
     ["contrastive_figure_1.py"],
     ["contrastive_gram.py"],
     ["contrastive_rich.py"],

@@ -2,6 +2,7 @@
 
 from .background import BackgroundPCA
 from .components import ContrastiveComponents
+from .hidden import ContrastiveGradient, contrast_moments
 from .ising import ContrastiveIsing
 from .logistic import ContrastiveLogisticRegression
 from .mixture import ContrastiveGaussianMixture
@@ -13,9 +14,11 @@ __all__ = [
     "BackgroundPCA",
     "ContrastiveComponents",
     "ContrastiveGaussianMixture",
+    "ContrastiveGradient",
     "ContrastiveIsing",
     "ContrastiveLogisticRegression",
     "ContrastivePCA",
     "ContrastiveRegression",
     "RichComponents",
+    "contrast_moments",
 ]

@@ -66,6 +66,8 @@ class Extraction:
         noise; measured for total least squares alone.
     shares : Shares or None
         None for the paper's cov(u) - cov(s2), and where there is one group of rows alone.
+    unshrunk : ndarray of shape (d_u, d_u) or None
+        cov(s1) without (b): its noise is larger, and no part of it is the same in all groups.
     """
 
     groups: tuple[int, ...]
@@ -78,6 +80,7 @@ class Extraction:
     symmetry: Misfit | None = None
     outside: float | None = None
     shares: Shares | None = None
+    unshrunk: np.ndarray | None = None
 
 
 def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> Extraction:
@@ -137,7 +140,17 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
         known_shares = Shares(metric, shares, remaining_noise, metric.shares(alternative - covariance))
     target = (s[u, y] - regression @ s[v, y])[:, 0] if has_target else None
     return Extraction(
-        groups, sums, linear_map, regression, covariance, alternative, target, symmetry, outside, known_shares
+        groups,
+        sums,
+        linear_map,
+        regression,
+        covariance,
+        alternative,
+        target,
+        symmetry,
+        outside,
+        known_shares,
+        metric.matrix(raw_shares - mean_shift * eye, _MIN_SHARE),
     )
 
 

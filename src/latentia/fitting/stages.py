@@ -40,7 +40,7 @@ from ..evidence import (
 )
 from ..exceptions import LatentiaError
 from ..likelihood import Refinement
-from ..moments import ColumnSpan, span_of
+from ..moments import ColumnSpan, HiddenMoments, span_of
 from ..passes import Blocks, Folds, assign_folds, sample_rows
 from .base import Estimator
 
@@ -184,7 +184,12 @@ class Fitted(Generic[Moments, Parameters]):
             (np.mean(part_errors, axis=0) for part_errors in estimates),
             key=lambda part_errors: float(part_errors.mean()),
         )
-        return PartErrors(np.minimum(errors, self.method._max_distance), n_parts, n_failed, reason)
+        parts = PartErrors(np.minimum(errors, self.method._max_distance), n_parts, n_failed, reason)
+        for moments in self.method._alternative_moments:
+            alternative = Fitted(self.method, self.rows, self.folds, moments).model_of(self.folds.all)
+            bias = self.method._distance(self.model, alternative, self.moments)
+            parts = parts.widen(bias, self.method._max_distance)
+        return parts
 
     def halves(self, n_splits: int) -> list[tuple[Parameters, Parameters]]:
         """Return pairs of answers for the halves of each split, where both halves can be fitted."""
@@ -274,6 +279,8 @@ class Staged(Estimator, Generic[Moments, Parameters]):
     _span: Annotated[ColumnSpan, of.optional(of.Field())]
     _draws_rows: ClassVar[bool] = True
     """True if ``sample`` draws rows with all of their noise."""
+    _alternative_moments: Sequence[Any] = ()
+    """Moments under which all folds err alike, for the expected errors; set during a fit alone."""
 
     @property
     def _max_distance(self) -> float:
@@ -311,6 +318,21 @@ class Staged(Estimator, Generic[Moments, Parameters]):
     def _distance(self, first: Parameters, second: Parameters, moments: Moments) -> np.ndarray:
         """Return the distance of each component to its nearest one in a second answer, shape (K,)."""
         raise NotImplementedError
+
+    def _fit_hidden_moments(self, hidden: HiddenMoments, order: int, read: Callable[[HiddenMoments], Moments]) -> Self:
+        """Fit the moments of a hidden part of rows: there is no refinement, and what is doubtful about them stays so."""
+        hidden.check_order(order)
+        self.n_features_in_, self._column_names = len(hidden.mean), hidden.column_names
+        refine, self.refine = self.refine, 0
+        self._alternative_moments = [read(alternative) for alternative in hidden.alternatives]
+        try:
+            self._fit_stages(None, read(hidden), hidden.folds)
+        finally:
+            self.refine = refine
+            del self._alternative_moments
+        of_moments = [check for check in hidden.evidence.checks if check.role in ("caution", "veto")]
+        self.evidence_.checks += [check for check in of_moments if check.holds is False]
+        return self
 
     def _cost(self) -> Literal["free", "algebra", "passes"]:
         """Return what a fit of a subset costs, which decides how many are made.

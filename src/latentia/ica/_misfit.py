@@ -23,7 +23,7 @@ from scipy import stats
 
 from ..evidence import Misfit
 from ..evidence.limits import MANY_STANDARD_ERRORS, NOISE_RATIO
-from ..moments import FourthSums
+from ..moments import FourthCumulants
 from ..tensor.operators import SymmetricFour
 
 _FALSE_ALARM = 0.01  # chance that noise is above the limit
@@ -70,8 +70,8 @@ class CumulantFit(NamedTuple):
 
 
 def measure_cumulant_fit(
-    sums: FourthSums,
-    splits: list[tuple[FourthSums, FourthSums]],
+    sums: FourthCumulants,
+    splits: list[tuple[FourthCumulants, FourthCumulants]],
     unmixing: np.ndarray,
     rest: np.ndarray | None = None,
 ) -> CumulantFit:
@@ -79,8 +79,8 @@ def measure_cumulant_fit(
 
     Parameters
     ----------
-    sums : FourthSums
-    splits : list of pairs of FourthSums
+    sums : FourthCumulants
+    splits : list of pairs of FourthCumulants
         Sums of disjoint halves.
     unmixing : ndarray of shape (K, b)
         Map from coordinates to white sources.
@@ -121,7 +121,7 @@ def measure_cumulant_fit(
     return CumulantFit(misfit, limit, *_measure_excess(cumulant, variance, len(splits)), noises[0], rotation_error)
 
 
-def _whiten_half(half: FourthSums, matrix: np.ndarray) -> SymmetricFour:
+def _whiten_half(half: FourthCumulants, matrix: np.ndarray) -> SymmetricFour:
     """Compute the cumulant of a half in its own white coordinates."""
     values, vectors = np.linalg.eigh(matrix.T @ half.covariance @ matrix)
     return half.cumulant(matrix @ (vectors / np.sqrt(np.maximum(values, _MIN_VARIANCE))) @ vectors.T)
@@ -155,7 +155,7 @@ def _extract_repeated(tensor: SymmetricFour) -> tuple[np.ndarray, np.ndarray]:
     return tensor.packed[diagonal[:, None], place], tensor.packed[np.ix_(diagonal, diagonal)]
 
 
-def _estimate_entry_variance(splits: list[tuple[FourthSums, FourthSums]], unmixing: np.ndarray) -> float:
+def _estimate_entry_variance(splits: list[tuple[FourthCumulants, FourthCumulants]], unmixing: np.ndarray) -> float:
     """Estimate 2 / n, with the effective number of rows n from the difference of halves."""
     k = len(unmixing)
     halves = [unmixing @ (first.covariance - second.covariance) @ unmixing.T / 2 for first, second in splits]

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import optimize
 
 from ..linalg import whiten
-from ..moments import FourthSums
+from ..moments import FourthCumulants
 from ..tensor.operators import SymmetricFour
 
 _MIN_VARIANCE = 1e-9  # Directions with a smaller share of the largest variance are rounding errors.
@@ -56,7 +56,7 @@ class SourcesInNoise(NamedTuple):
     converged: bool
 
 
-def recover_in_noise(sums: FourthSums, start: np.ndarray) -> SourcesInNoise:
+def recover_in_noise(sums: FourthCumulants, start: np.ndarray) -> SourcesInNoise:
     """Recover sources by least squares on the cumulant, from an initial mixing of shape (b, K)."""
     k, variances = start.shape[1], np.linalg.eigvalsh(sums.covariance)
     white = whiten(sums.covariance, max(k, int((variances > _MIN_VARIANCE * variances[-1]).sum())), "covariance")

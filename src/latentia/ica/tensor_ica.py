@@ -45,9 +45,11 @@ from ..linalg import Whitening, whiten
 from ..moments import (
     ColumnMoments,
     ColumnSpan,
+    FourthCumulants,
     FourthMoments,
-    FourthSums,
     FramedSums,
+    GivenFourth,
+    HiddenMoments,
     WideSums,
     column_moments,
     principal_coordinates,
@@ -295,6 +297,30 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive["_Mo
         sums = accumulate(rows, statistic, **options)
         return _Moments.from_sums(columns, size, statistic, sums, n_passes + 2, self.whiten is False)
 
+    @fitting
+    def fit_moments(self, moments: HiddenMoments) -> TensorICA:
+        """Learn the unmixing of a hidden part of rows from its fourth cumulant.
+
+        Parameters
+        ----------
+        moments : HiddenMoments
+            Cumulants of order 4, from `latentia.contrastive.contrast_moments`.
+
+        Returns
+        -------
+        self
+            Without rows there is no refinement.
+        """
+        self._rank = None
+        self._fit_hidden_moments(moments, 4, self._moments_from_hidden)
+        del self._rank
+        return self
+
+    def _moments_from_hidden(self, hidden: HiddenMoments) -> _Moments:
+        columns = hidden.columns
+        given = GivenFourth(hidden, Coordinates(columns.mean, np.diag(self._scale(columns))))
+        return _Moments.from_sums(columns, self._count(columns), given, np.empty(0), 0, self.whiten is False)
+
     def _moments_from_sums(self, sums: FramedSums | WideSums) -> _Moments:
         """Compute the moments from kept sums."""
         columns = sums.columns
@@ -533,7 +559,7 @@ class _Moments:
 
     size: int
     total_variance: float
-    statistic: FourthMoments
+    statistic: FourthMoments | GivenFourth
     sums: np.ndarray
     folds: Folds
     n_passes: int
@@ -542,7 +568,13 @@ class _Moments:
 
     @classmethod
     def from_sums(
-        cls, columns: ColumnMoments, size: int, statistic: FourthMoments, sums: np.ndarray, n_passes: int, white: bool
+        cls,
+        columns: ColumnMoments,
+        size: int,
+        statistic: FourthMoments | GivenFourth,
+        sums: np.ndarray,
+        n_passes: int,
+        white: bool,
     ) -> _Moments:
         """Build the moments, and check that rows are white if ``white`` says so."""
         total = float((columns.variance if size < len(columns.variance) else columns.variance > 0).sum())
@@ -551,7 +583,7 @@ class _Moments:
             _check_white(moments)
         return moments
 
-    def sum_groups(self, groups: tuple[int, ...]) -> FourthSums:
+    def sum_groups(self, groups: tuple[int, ...]) -> FourthCumulants:
         return self.statistic.of(self.sums, groups)
 
 
@@ -582,7 +614,7 @@ class _Recovery:
     rival_error: float = np.inf
 
 
-def _compute_whitening(m: FourthSums, moments: _Moments) -> Whitening:
+def _compute_whitening(m: FourthCumulants, moments: _Moments) -> Whitening:
     if not moments.white:
         return whiten(m.covariance, moments.size, "covariance")
     return Whitening(np.eye(moments.size), np.eye(moments.size), np.linalg.eigvalsh(m.covariance)[::-1])
@@ -600,7 +632,7 @@ def _check_white(moments: _Moments) -> None:
         )  # fmt: skip
 
 
-def _recover_part(sums: FourthSums, whitening: Whitening, seed: int, start: _Start) -> _Recovery:
+def _recover_part(sums: FourthCumulants, whitening: Whitening, seed: int, start: _Start) -> _Recovery:
     """Recover the sources of a part of the rows, to the precision that expected errors need.
 
     Start from the sources of the full fit, and from random ones if those do not attract in the part's cumulant.
@@ -624,7 +656,7 @@ def _replace_by_noisy(recovery: _Recovery, noisy: SourcesInNoise, noise_ratio: f
     return replace(recovery, unmixing=unmixing, kurtosis=noisy.kurtosis, noisy=noisy, noise_ratio=noise_ratio)
 
 
-def _sum_halves(moments: _Moments) -> list[tuple[FourthSums, FourthSums]]:
+def _sum_halves(moments: _Moments) -> list[tuple[FourthCumulants, FourthCumulants]]:
     return [(moments.sum_groups(a), moments.sum_groups(b)) for a, b in moments.folds.splits]
 
 

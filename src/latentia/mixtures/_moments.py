@@ -11,7 +11,10 @@ from ..evidence import Misfit, WhitenedMoments, misfit_of_tensor
 from ..exceptions import LatentiaError
 from ..moments import (
     ColumnMoments,
+    Coordinates,
     FramedSums,
+    GivenVectors,
+    HiddenMoments,
     VectorMoments,
     VectorSums,
     WideSums,
@@ -31,7 +34,7 @@ class Moments:
     """Column statistics, and moments of groups of rows in principal coordinates."""
 
     columns: ColumnMoments
-    statistic: VectorMoments
+    statistic: VectorMoments | GivenVectors
     sums: Any
     folds: Folds
     n_passes: int
@@ -54,6 +57,13 @@ class Moments:
         """Build from sums of third moments."""
         columns, (coordinates, state) = _check_variation(sums.columns), sums.vectors(k + OVERSAMPLE)
         return cls(columns, VectorMoments(coordinates, Folds()), state, Folds(), 1)
+
+    @classmethod
+    def from_hidden(cls, moments: HiddenMoments, k: int) -> Moments:
+        """Take the third cumulant of a hidden part, in its principal coordinates."""
+        columns = _check_variation(moments.columns)
+        basis = np.linalg.eigh(moments.covariance)[1][:, ::-1][:, : k + OVERSAMPLE]
+        return cls(columns, GivenVectors(moments, Coordinates(columns.mean, basis)), None, moments.folds, 0)
 
     def to_coordinates(self, mixture: Mixture) -> Mixture:
         """Express a spherical mixture in coordinates."""

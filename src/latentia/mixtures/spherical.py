@@ -38,7 +38,7 @@ from ..fitting.base import check_size, fitted, fitting
 from ..fitting.stages import Fitted, Subset, fit_alone
 from ..likelihood import Refine, Refined, Refinement, log, normalised, over, refine, single_gaussian
 from ..likelihood.gaussian import check_covariances
-from ..moments import ColumnSpan, FramedSums, WideSums, span_of
+from ..moments import ColumnSpan, FramedSums, HiddenMoments, WideSums, span_of
 from ..passes import Blocks, Folds, content_keys, join_copies, sample_rows
 from ._evidence import MixtureMeasurements, build_checks, build_shape_checks
 from ._initialisation import MOMENTS, advise_shape, find_likeliest_start, measure_gain_of_full, measure_gain_over_merged
@@ -286,6 +286,22 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive[Moments, R
                 parameter="covariance_type", value=self.covariance_type,
             )  # fmt: skip
         return super()._sums(rows, folds, like)
+
+    @fitting
+    def fit_moments(self, moments: HiddenMoments) -> SphericalGaussianMixture:
+        """Learn the mixture of a hidden part of rows from its third cumulant.
+
+        Parameters
+        ----------
+        moments : HiddenMoments
+            Cumulants of order 3, from `latentia.contrastive.contrast_moments`.
+
+        Returns
+        -------
+        self
+            Without rows there is no EM: components are spherical.
+        """
+        return self._fit_hidden_moments(moments, 3, lambda hidden: Moments.from_hidden(hidden, self.n_components))
 
     def _moments_from_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)

@@ -11,8 +11,9 @@ from .cumulants import (
     set_partitions,
 )
 from .documents import DocumentMoments, WordMoments, WordTriples, correct_for_lda, leading_words
-from .fourth import FourthMoments, FourthSums, KStatistics
+from .fourth import FourthCumulants, FourthMoments, FourthSums, KStatistics
 from .framed import FramedSums
+from .given import Cumulants, GivenFourth, GivenVectors, HiddenMoments
 from .graphs import Graph, as_graph
 from .observed import ObservedColumns, fill_missing, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
@@ -48,13 +49,18 @@ __all__ = [
     "Cooccurrence",
     "Coordinates",
     "CountSums",
+    "Cumulants",
     "DocumentMoments",
     "FoldCounts",
+    "FourthCumulants",
     "FourthGram",
     "FourthMoments",
     "FourthSums",
     "FramedSums",
+    "GivenFourth",
+    "GivenVectors",
     "Graph",
+    "HiddenMoments",
     "KStatistics",
     "ObservedColumns",
     "PairCounts",

@@ -12,7 +12,7 @@ estimates of it, and of the third cumulant.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,18 @@ from ..tensor.operators import SymmetricFour
 from .cumulants import k_factors
 from .products import CHUNK, add_pair_gram, mirror_gram
 from .vectors import Coordinates
+
+
+class FourthCumulants(Protocol):
+    """Number, mean (b,) and covariance (b, b) of rows in coordinates, and the fourth cumulant of combinations of these."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def mean(self) -> np.ndarray: ...
+    @property
+    def covariance(self) -> np.ndarray: ...
+    def cumulant(self, matrix: np.ndarray) -> SymmetricFour: ...
 
 
 @dataclass(frozen=True)

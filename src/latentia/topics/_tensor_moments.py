@@ -30,10 +30,11 @@ from ..evidence.limits import MAX_L1_ERROR
 from ..exceptions import LatentiaError
 from ..likelihood import Refined
 from ..metrics import nearest_distances
-from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
+from ..moments import Cooccurrence, DocumentMoments, HiddenMoments, WordMoments, leading_words
 from ..passes import Blocks, Folds
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, apply_to_modes, decompose_whitened
+from ..tensor.operators import symmetrise_modes
 from ._corpus import Documents, check_n_topics, count_documents, min_documents_of_word
 from ._cross_validation import cross_validate_spectrum
 from ._evidence import topic_error_checks
@@ -104,6 +105,47 @@ class CorpusMoments:
         if (spectrum > edge).sum() <= k:
             return spectrum
         return np.append(spectrum[:k], np.minimum(spectrum[k:], self.cross_validated[k : len(spectrum)]))
+
+
+@dataclass(frozen=True)
+class HiddenCorpus:
+    """Moments of the word probabilities of documents whose words were not observed, in the place of `CorpusMoments`."""
+
+    moments: HiddenMoments
+
+    @property
+    def folds(self) -> Folds:
+        return self.moments.folds
+
+    @property
+    def n_passes(self) -> int:
+        return 0
+
+    @property
+    def n_triples(self) -> int:
+        return self.moments.all_rows.n
+
+    @cached_property
+    def word_probabilities(self) -> np.ndarray:
+        """Mean probabilities, shape (V,)."""
+        return np.asarray(distributions(self.moments.mean[None], np.full(len(self.moments.mean), 1e-12))[0])
+
+    @property
+    def documents(self) -> Documents:
+        return Documents(used=self.n_triples)
+
+    def combine(self, groups: tuple[int, ...]) -> WordMoments:
+        """Return the moments about zero of some groups together, in all words."""
+        cumulants = self.moments.of(groups)
+        assert cumulants.third is not None
+        m, covariance = cumulants.mean, cumulants.covariance
+        second = covariance + np.outer(m, m)
+        third = cumulants.third + 3 * symmetrise_modes(covariance[:, :, None] * m) + m[:, None, None] * m[:, None] * m
+        return WordMoments(m, second, m, second, third)
+
+    def spectrum(self, fit: WhitenedDecomposition, edge: float) -> np.ndarray:
+        """Return the eigenvalues of the pairs of words."""
+        return fit.whitening.spectrum
 
 
 @dataclass(frozen=True)
@@ -181,7 +223,9 @@ def halves_agree(parts: PartErrors, topics: np.ndarray) -> bool:
 
 
 def measure_misfit(
-    fit: WhitenedDecomposition, corpus: CorpusMoments, moments_at: Callable[[tuple[int, ...]], WordMoments]
+    fit: WhitenedDecomposition,
+    corpus: CorpusMoments | HiddenCorpus,
+    moments_at: Callable[[tuple[int, ...]], WordMoments],
 ) -> Misfit:
     """Measure what the topics do not explain of the whitened tensor and of the pairs of words.
 
@@ -202,7 +246,9 @@ def measure_misfit(
 
 
 def measure_unexplained_share(
-    fit: WhitenedDecomposition, corpus: CorpusMoments, moments_at: Callable[[tuple[int, ...]], WordMoments]
+    fit: WhitenedDecomposition,
+    corpus: CorpusMoments | HiddenCorpus,
+    moments_at: Callable[[tuple[int, ...]], WordMoments],
 ) -> float:
     """Measure what the topics do not explain of the pairs of words in further directions, as a share of a misfit."""
     splits = [(moments_at(first), moments_at(second)) for first, second in corpus.folds.splits]
@@ -213,7 +259,7 @@ def measure_unexplained_share(
 def moment_checks(
     refined: Refined,
     fit: WhitenedDecomposition,
-    corpus: CorpusMoments,
+    corpus: CorpusMoments | HiddenCorpus,
     moments_at: Callable[[tuple[int, ...]], WordMoments],
     parts: PartErrors,
     misfit: Misfit,
@@ -238,7 +284,7 @@ def moment_checks(
     return [*errors, *misfit.checks(_MAX_MISFIT_RATIO, "topics"), *tensor_checks(measured), _documents_used(corpus)]
 
 
-def _documents_used(corpus: CorpusMoments) -> Check:
+def _documents_used(corpus: CorpusMoments | HiddenCorpus) -> Check:
     documents = corpus.documents
     total = documents.used + documents.empty + documents.short
     meaning = (

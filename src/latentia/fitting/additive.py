@@ -268,6 +268,7 @@ class Additive(Staged[Moments, Parameters]):
                 else self._add_refinement_rows(self._moments_from_sums(sums), rows)
             )
             super()._fit_stages(rows, exact, Folds(self._groups) if rows is None else self._assign_folds(rows))
+            self._n_rows = sums.n_rows
         finally:
             if refine is not None:
                 self.refine = refine

@@ -69,6 +69,7 @@ class Estimator(BaseEstimator):
     verbose: Any
     evidence_: Evidence
     _seed: Annotated[int, of.count()]
+    _n_rows: Annotated[int, of.optional(of.count())]
     n_features_in_: Annotated[int, of.size("V")]
     n_components_: Annotated[int, of.optional(of.size("K"))]
     n_passes_: Annotated[int, of.count()]
@@ -113,6 +114,10 @@ class Estimator(BaseEstimator):
         raise LatentiaError(
             f"news: a {type(self).__name__} cannot draw rows like X. Give rows without news as reference."
         )
+
+    def _n_rows_of_fit(self) -> float:
+        """Return the number of rows, or of windows of a sequence, that the model was fitted to; infinite if unknown."""
+        return vars(self).get("_n_rows", 0) / len(self._steps_of(np.zeros(1, dtype=int))) or np.inf
 
     def _steps_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of the rows of X that these numbers of `_row_scores` stand for."""

@@ -101,13 +101,18 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
         reference_scores = np.concatenate([_scores_of(model, model._draw_alike(X, rng)) for _ in range(_N_DRAWS)])
         size = round(1 / (1 / max(len(reference_scores), 1) + 1 / model._n_rows_of_fit()))
     else:
-        reference_scores = _scores_of(model, model._rows_in_memory(reference))
+        try:
+            reference_scores = _scores_of(model, model._rows_in_memory(reference))
+        except LatentiaError as error:
+            error.parameter = error.parameter or "reference"
+            raise
         size = len(reference_scores)
     noun = model._noun_of_scores()
-    for values, name in ((scores, "X"), (reference_scores, "reference")):
+    for values, parameter in ((scores, None), (reference_scores, None if reference is None else "reference")):
         if len(values) < MIN_ROWS:
             raise LatentiaError(
-                f"{name}: expected at least {MIN_ROWS} {noun}, found {len(values)}. Give more, such as several batches at once."
+                f"expected at least {MIN_ROWS} {noun}, found {len(values)}. Give more, such as several batches at once.",
+                parameter=parameter,
             )
     rng = np.random.default_rng(crc32(scores.astype(np.float32).tobytes()))  # rounding differs between containers
     alarm = bool(_largest_deviation(scores, reference_scores, size) > _alarm_limit(len(scores), size, rng))

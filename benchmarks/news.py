@@ -94,21 +94,24 @@ def is_new(family, news):
     return set(np.argsort(-news.components.weights_[news.number])[:6].tolist()) <= set(range(8))
 
 
+def measure_world(family, seed, n_batches, n_fitted):
+    """Return alarms without news, and for a batch with news: alarm, share, coverage, and a component that is new."""
+    n_new = int(SHARE * N_ROWS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, draw_old, draw_new = FAMILIES[family](seed, n_fitted)
+        false_alarms = sum(model.news(draw_old(N_ROWS)).alarm for _ in range(n_batches))
+        news = model.news(stack(draw_old(N_ROWS - n_new), draw_new(n_new)))
+    is_covered = news.interval[0] <= SHARE <= news.interval[1]
+    return false_alarms, news.alarm, news.share, is_covered, news.components is not None and is_new(family, news)
+
+
 def measure(family, seeds, n_batches, n_fitted):
-    false_alarms, n_new = [], int(SHARE * N_ROWS)
-    alarms, is_covered, shares, fitted = [], [], [], []
-    for seed in seeds:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model, draw_old, draw_new = FAMILIES[family](seed, n_fitted)
-            false_alarms += [model.news(draw_old(N_ROWS)).alarm for _ in range(n_batches)]
-            news = model.news(stack(draw_old(N_ROWS - n_new), draw_new(n_new)))
-        alarms.append(news.alarm)
-        shares.append(news.share)
-        is_covered.append(news.interval[0] <= SHARE <= news.interval[1])
-        fitted.append(news.components is not None and is_new(family, news))
+    results = [measure_world(family, seed, n_batches, n_fitted) for seed in seeds]
+    false_alarms, alarms, shares, is_covered, fitted = zip(*results, strict=True)
+    n = n_batches * len(results)
     print(
-        f"{family:10} alarms without news {np.mean(false_alarms):.1%} of {len(false_alarms)}; with {SHARE:.0%} news "
+        f"{family:10} alarms without news {sum(false_alarms) / n:.1%} of {n}; with {SHARE:.0%} news "
         f"{np.mean(alarms):.0%} of {len(alarms)}; share {np.mean(shares):.3f}, covered {np.mean(is_covered):.0%}; "
         f"components fitted {np.mean(fitted):.0%}",
         flush=True,

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from latentia.datasets import planted
+from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
 from latentia.sequences import SpectralHMM
@@ -78,7 +79,26 @@ def plan_chains(seed, n_fitted):
     return SpectralHMM(K - 1, n_splits=0).fit(fitted_steps), lambda n: draw(n, K - 1), lambda n: draw(n, [K - 1])
 
 
-FAMILIES = {"mixtures": plan_mixtures, "topics": plan_topics, "noisy-or": plan_network, "chains": plan_chains}
+def plan_pairs(seed, n_fitted):
+    """Twenty pairs in place of each row; news are pairs of one more component."""
+    rng = np.random.default_rng(seed)
+    words = rng.dirichlet(np.full(100, 0.1), K + 1)
+
+    def draw(n, components):
+        mixed = words.cumsum(axis=1)[rng.choice(components, 20 * n)]
+        return np.minimum((rng.random((20 * n, 2, 1)) > mixed[:, None]).sum(axis=2), 99)
+
+    model = ProbabilityMatrix(K, n_splits=0).fit_pairs(draw(n_fitted, K), 100)
+    return model, lambda n: draw(n, K), lambda n: draw(n, [K])
+
+
+FAMILIES = {
+    "mixtures": plan_mixtures,
+    "topics": plan_topics,
+    "noisy-or": plan_network,
+    "chains": plan_chains,
+    "pairs": plan_pairs,
+}
 
 
 def stack(*parts):

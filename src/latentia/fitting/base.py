@@ -138,13 +138,15 @@ class Estimator(BaseEstimator):
     def news(self, X: Any, reference: Any = None) -> News:
         """Measure how much of new rows the model does not explain.
 
-        New rows are compared with rows that the model draws, by their log-probability. No model is quite right: with many rows
+        New rows are compared with rows that the model draws, by their log-probability. The model's error counts by the number
+        of rows of its fit, if that is known. No model is quite right: with many rows
         its misfit is news too. Rows that were kept from the time of the fit, but not fitted, as ``reference`` avoid that.
 
         Parameters
         ----------
         X : as in ``fit``
-            New rows, 50 or more; or sequences, of which windows of 20 steps are compared, 50 or more.
+            New rows, 50 or more; or sequences, of which windows of 20 steps are compared, 50 or more; or pairs of words, as
+            ``fit_pairs`` takes them.
         reference : as X, optional
             Rows without news, to compare with; by default rows drawn from the model, with the lengths and gaps of X.
 

@@ -155,7 +155,7 @@ def split(family, truth, rng):
     return np.vstack([parts[0], truth[1:], parts[1]])
 
 
-def changes(family, seed):
+def changes(family, seed, kinds):
     """Yield each kind of change, the models, their truths, and the expected pairs of true components."""
     draw, fit, k = FAMILIES[family]
     rng = np.random.default_rng(seed)
@@ -168,10 +168,28 @@ def changes(family, seed):
 
     first, second = fitted(truth), fitted(truth)
     yield "same", first, second, truth, truth, [(i, i) for i in range(k)]
+    if "changed" in kinds:
+        yield from moves(family, truth, first, second, fitted, rng)
+    if {"new", "gone"} & set(kinds):
+        yield from additions(family, truth, larger, first, second, fitted, rng)
+    if {"split", "merged"} & set(kinds):
+        parts, halves = split(family, truth, rng), np.r_[even[0] / 2, even[1:], even[0] / 2]
+        divided = fitted(parts, halves)
+        yield "split", first, divided, truth, parts, [(0, 0), (0, k)]
+        yield "merged", divided, second, parts, truth, [(0, 0), (k, 0)]
+
+
+def moves(family, truth, first, second, fitted, rng):
+    """Yield changes of the first component."""
     errors = [m.evidence_.component_errors[order_of(m, truth)[0]] for m in (first, second)]
     for factor in (3, 5):
         moved = move(family, truth, factor * float(np.hypot(*errors)), first, rng)
         yield f"changed by {factor} joint errors", first, fitted(moved), truth, moved, [(0, 0)]
+
+
+def additions(family, truth, larger, first, second, fitted, rng):
+    """Yield a component more, and less."""
+    k = len(truth)
     more = np.full(k + 1, 1 / (k + 1))
     if family == "communities":  # A sixth of all nodes make a community of their own.
         larger = np.vstack([truth, np.zeros(N_NODES)])
@@ -180,10 +198,6 @@ def changes(family, seed):
     bigger = fitted(larger, more)
     yield "new", first, bigger, truth, larger, [(None, k)]
     yield "gone", bigger, second, larger, truth, [(k, None)]
-    parts, halves = split(family, truth, rng), np.r_[even[0] / 2, even[1:], even[0] / 2]
-    divided = fitted(parts, halves)
-    yield "split", first, divided, truth, parts, [(0, 0), (0, k)]
-    yield "merged", divided, second, parts, truth, [(0, 0), (k, 0)]
 
 
 def order_of(model, truth):
@@ -199,7 +213,7 @@ def order_of(model, truth):
     return order
 
 
-def measure(family, seeds, seconds):
+def measure(family, seeds, seconds, kinds):
     counts, ratios, start, n_worlds = defaultdict(lambda: [0, 0]), [], time.process_time(), 0
     wrong = defaultdict(lambda: defaultdict(int))
     for seed in seeds:
@@ -207,7 +221,7 @@ def measure(family, seeds, seconds):
             break
         n_worlds += 1
         try:
-            for kind, a, b, truth_a, truth_b, expected in changes(family, seed):
+            for kind, a, b, truth_a, truth_b, expected in changes(family, seed, kinds):
                 status = kind.split()[0]
                 places = order_of(a, truth_a), order_of(b, truth_b)
                 pairs = latentia.match(a, b).pairs
@@ -248,8 +262,14 @@ if __name__ == "__main__":
     parser.add_argument("--worlds", type=int, default=50)
     parser.add_argument("--first-seed", type=int, default=700)
     parser.add_argument("--seconds", type=float, default=np.inf, help="CPU seconds for each family")
+    parser.add_argument("--kinds", nargs="*", default=["changed", "new", "gone", "split", "merged"], help="beside same")
     parser.add_argument("--families", nargs="*", default=list(FAMILIES))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in arguments.families:
-        measure(name, range(arguments.first_seed, arguments.first_seed + arguments.worlds), arguments.seconds)
+        measure(
+            name,
+            range(arguments.first_seed, arguments.first_seed + arguments.worlds),
+            arguments.seconds,
+            arguments.kinds,
+        )

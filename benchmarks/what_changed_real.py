@@ -1,4 +1,4 @@
-"""Show matches, levels and news on real data: 20 Newsgroups by halves and without a group, and two graphs.
+"""Show matches, levels and news on real data: 20 Newsgroups and Austen's novels, by halves and without a part, and two graphs.
 
 python benchmarks/what_changed_real.py --parts graphs
 """
@@ -6,7 +6,13 @@ python benchmarks/what_changed_real.py --parts graphs
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
+import random
+import re
+import subprocess
+import sys
+import tempfile
 import warnings
 
 import numpy as np
@@ -80,7 +86,57 @@ def show_graphs():
         print(levels.headline, levels, sep="\n")
 
 
-PARTS = {"topics": show_topics, "news": show_news, "graphs": show_graphs}
+def read_passages():
+    """Return passages of 250 words or more, with their novel, of the first and of the second half of each novel's chapters."""
+    halves = [], []
+    for path in sorted((DATA / "austen").glob("*.txt.gz")):
+        text = gzip.decompress(path.read_bytes()).decode(errors="replace")
+        chapters = re.split(r"(?im)^\s*chapter\s+[ivxlc\d]+.*$", text)[1:]
+        chapters = [chapter for chapter in chapters if len(chapter.split()) > 300]
+        for i, chapter in enumerate(chapters):
+            words, passages = [], halves[i >= len(chapters) / 2]
+            for paragraph in re.split(r"\n\s*\n", chapter):
+                words += paragraph.split()
+                if len(words) >= 250:
+                    passages.append((" ".join(words), path.name.split(".")[0]))
+                    words = []
+            passages += [(" ".join(words), path.name.split(".")[0])] if len(words) > 100 else []
+    return halves
+
+
+def show_austen():
+    """Compare the topics of halves of Austen's novels by the commands, and the news of Emma in batches of the other novels."""
+    first, second = read_passages()
+    passages, rng = first + second, random.Random(1)
+    old = [passage for passage in passages[1::2] if passage[1] != "emma"]
+    emma = [passage for passage in passages[::2] + passages[1::2] if passage[1] == "emma"]
+    rng.shuffle(old)
+    rng.shuffle(emma)
+    reference, rest = old[:400], old[400:]
+    batches = {
+        "without 1": rest[:250], "without 2": rest[250:500], "10% Emma": rest[:225] + emma[:25],
+        "20% Emma": rest[225:425] + emma[25:75], "Emma": emma[75:325],
+    }  # fmt: skip
+    tables = {
+        "first": first, "second": second, "reference": reference, "fit": [p for p in passages[::2] if p[1] != "emma"],
+        "new": [(text, batch) for batch, part in batches.items() for text, _ in part],
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        for name, rows in tables.items():
+            with open(f"{folder}/{name}.csv", "w", newline="") as file:
+                csv.writer(file).writerows([("text", "part"), *rows])
+
+        def call(command):
+            print(f"latentia {command}", flush=True)
+            subprocess.run([sys.executable, "-m", "latentia", *command.split()], cwd=folder, check=True)
+
+        for name in ("first", "second", "fit"):
+            call(f"topics {name}.csv --column text -k 10 --levels --no-cache --out of_{name}")
+        call("compare of_first of_second --out compared")
+        call("news of_fit new.csv --batch part --reference reference.csv --no-cache --out news")
+
+
+PARTS = {"topics": show_topics, "news": show_news, "graphs": show_graphs, "austen": show_austen}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

@@ -36,7 +36,16 @@ def test_folders_are_compared_in_the_units_of_the_file(call, refused, rows, writ
     assert name == "=<b>two"
     assert after - before == pytest.approx(4000, rel=0.2)
     table = rows(tmp_path / "moved" / "matches.csv")
-    assert list(table[0]) == ["a", "b", "distance", "joint_error", "status", "largest_moves"]
+    assert list(table[0]) == [
+        "a",
+        "b",
+        "distance",
+        "joint_error",
+        "status",
+        "component_a",
+        "component_b",
+        "largest_moves",
+    ]
     assert not any(row["largest_moves"].startswith("=") for row in table)
     page = (tmp_path / "moved" / "report.html").read_text()
     assert "&lt;b&gt;two" in page

@@ -33,6 +33,31 @@ def test_tree_of_a_mixture_is_written_and_opens_to_the_clearest_level(call, rows
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_tree_opens_and_closes_by_keys_at_the_width_of_a_phone(call, browser, tmp_path):
+    X = CENTRES[np.arange(2000) % 5] + np.random.default_rng(0).standard_normal((2000, 2))
+    np.savetxt(tmp_path / "rows.csv", X, delimiter=",", header="one,two", comments="", fmt="%.6g")
+    call("mixture", tmp_path / "rows.csv", "-k", 5, "--levels", "--no-cache", "--out", tmp_path / "out")
+    browser.set_window_size(400, 900)
+    browser.get((tmp_path / "out" / "report.html").as_uri())
+    groups = browser.find_elements("css selector", "#levels summary")
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    browser.set_window_size(1280, 900)
+
+    def list_open():
+        return [browser.execute_script("return arguments[0].parentElement.open", group) for group in groups]
+
+    before = list_open()
+    browser.execute_script("arguments[0].focus()", groups[0])
+    browser.switch_to.active_element.send_keys("\ue004")  # Tab
+    number = groups.index(browser.switch_to.active_element)
+    assert number == 1
+    for key in "\ue007 ":  # Enter and Space
+        browser.switch_to.active_element.send_keys(key)
+        assert (list_open()[number] != before[number]) == (key != " ")
+    assert list_open() == before
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_topics_and_communities_have_levels_too(call, rows, tmp_path):
     rng = np.random.default_rng(0)
     words = [f"{letter}{i:02}word" for letter in "abcd" for i in range(15)]

@@ -35,6 +35,9 @@ def test_a_list_of_pairs(call, rows, written, path, data, tmp_path):
     assert written(out) == [
         "evidence.csv", "model.npz", "nearest.csv", "report.html", "result.json", "spectrum.csv", "words.csv",
     ]  # fmt: skip
+    printed = call("news", out, path, "--out", tmp_path / "news")
+    assert "No alarm" in printed
+    assert "40,000 pairs" in printed
     words = rows(out / "words.csv")
     model = latentia.load(out / "model.npz")
     assert [row["word"] for row in words] == list(model.vocabulary)

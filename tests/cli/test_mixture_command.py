@@ -218,6 +218,7 @@ def test_effects_of_other_columns(call, rows, patients, tmp_path):
     out, other = tmp_path / "o", tmp_path / "p"
     printed = call("mixture", patients, "-k", 2, "--refine", 3, "--effects", "~ age", "--cluster", "site", "--out", out)
     assert "3 columns: a, b, c" in printed
+    assert "not used" not in printed
     assert "Effects of age, the clearest first; 399 rows in 50 clusters, 1 left out:" in printed
     found = rows(out / "effects.csv")
     slopes = [(float(row["low"]), float(row["high"])) for row in found if row["term"] == "age"]

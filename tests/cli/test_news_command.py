@@ -57,6 +57,11 @@ def test_new_rows_are_measured_by_batches(call, refused, rows, written, folder, 
     )  # fmt: skip
     assert json.loads((tmp_path / "reference" / "result.json").read_text())["alarm"]
     assert "--batch" in refused("news", tmp_path / "model", folder / "new.csv", "--batch", "which", "--no-cache")
+    short = tmp_path / "short.csv"
+    short.write_text("\n".join((folder / "kept.csv").read_text().split("\n")[:30]) + "\n")
+    message = refused("news", tmp_path / "model", folder / "new.csv", "--reference", short, "--no-cache")
+    assert "short.csv: --reference: expected at least 50 rows, found 29" in message
+    assert "short.csv: expected at least 50 rows" in refused("news", tmp_path / "model", short, "--no-cache")
 
 
 def test_documents_and_sequences(call, refused, rows, tmp_path):

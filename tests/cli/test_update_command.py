@@ -42,7 +42,8 @@ def test_rows_are_added_forgotten_and_merged(call, rows, folder, tmp_path, comma
     for one, other in zip(first, second, strict=True):
         for key in one:
             assert one[key] == other[key] or float(one[key]) == pytest.approx(float(other[key]), abs=1e-6)
-    call("merge", tmp_path / "0", tmp_path / "1", "--out", tmp_path / "both")
+    printed = call("merge", tmp_path / "0", tmp_path / "1", "--out", tmp_path / "both")
+    assert ("are not compared" in printed) == (command == "ica")
     assert latentia.load(tmp_path / "both" / "model.npz").reading_["columns"] == HEADER.split(",")
     printed = call("update", tmp_path / "both", folder / f"{name}1.csv", "--forget", "--no-cache")
     assert "Forgot" in printed

@@ -31,6 +31,7 @@ def test_nothing_changed_whatever_the_order_of_columns(model):
     assert list(match.to_frame().columns) == ["a", "b", "distance", "joint_error", "status"]
     assert [pair.a for pair in match.pairs] == [0, 1, 2, 3]
     assert sorted(pair.b for pair in match.pairs) == [0, 1, 2, 3]
+    assert all(first.split()[0] == second.split()[0] for first, second in match.names)
     assert [pair.status for pair in match.pairs].count("same") >= 3
 
 
@@ -79,6 +80,17 @@ def test_split_and_merged():
     assert [(p.a, p.b, p.status) for p in split] == [(0, 0, "split"), (0, 1, "split"), (1, 2, "same")]
     merged = _match_profiles(parts, whole, errors, errors[:2], names)
     assert [(p.a, p.b, p.status) for p in merged] == [(0, 0, "merged"), (1, 0, "merged"), (2, 1, "same")]
+
+
+@pytest.mark.parametrize("moved", [0.1, 0.9])
+def test_a_component_that_splits_may_change_too(moved):
+    """Both parts are further from the component than errors allow, and together much nearer than each alone."""
+    whole = Profile(np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]), np.array([0.5, 0.5]))
+    parts = np.array([[0.9, 0.1, 0, 0], [0.1, 0.9, 0, 0], [0, 0, 0, 1.0]])
+    parts[:2] = (1 - moved) * parts[:2] + moved * np.array([0, 0, 1, 0])
+    pairs = _match_profiles(whole, Profile(parts, np.full(3, 1 / 3)), np.full(2, 0.01), np.full(3, 0.01), list("wxyz"))
+    statuses = [pair.status for pair in pairs]
+    assert statuses == (["split", "split", "same"] if moved == 0.1 else ["gone", "same", "new", "new"])
 
 
 def test_words_of_one_side_count_and_are_named():

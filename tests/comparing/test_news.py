@@ -7,6 +7,7 @@ from scipy import sparse
 import latentia
 from latentia.datasets import planted
 from latentia.ica import TensorICA
+from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
@@ -94,6 +95,32 @@ def test_windows_of_a_sequence():
     assert "of 120 windows of 20 steps" in news.headline
     with pytest.raises(latentia.LatentiaError, match=r"at least 50 windows of 20 steps, found 5\. Give more"):
         model.news(steps[:100])
+
+
+def test_pairs_of_other_words():
+    rng = np.random.default_rng(0)
+    words = rng.dirichlet(np.full(60, 0.1), 3)
+
+    def draw_pairs(n, components):
+        return np.array([rng.choice(60, 2, p=words[k]) for k in rng.choice(components, n)])
+
+    model = ProbabilityMatrix(2, n_splits=0).fit_pairs(draw_pairs(8000, 2), 60)
+    assert not model.news(draw_pairs(2000, 2)).alarm
+    news = model.news(np.vstack([draw_pairs(2000, 2), draw_pairs(500, [2])]))
+    assert news.alarm
+    assert 0.05 < news.share <= 0.25
+    assert min(news.examples) >= 2000
+    assert "pairs" in news.headline
+    assert np.argmax(news.components.marginals_) == np.argmax(words[2])
+    with pytest.raises(latentia.LatentiaError, match=r"shape \(N, 2\), as for fit_pairs; found shape \(60, 60\)"):
+        model.news(np.ones((60, 60)))
+
+
+def test_few_rows_of_a_fit_widen_the_interval():
+    """The rows of the fit bound how well the model knows its tails."""
+    models = [SphericalGaussianMixture(3, n_splits=0).fit(draw(0, n)) for n in (100, 20_000)]
+    widths = [np.ptp(model.news(np.vstack([draw(1), draw(2, 150, MEANS[3:])])).interval) for model in models]
+    assert widths[0] > 1.3 * widths[1]
 
 
 def blocks(table):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -23,11 +23,12 @@ MISSING = "drop", "mean"
 _MAX_LINES = 8  # about one file
 
 
-def announce(table: Table) -> Table:
-    """Print what was used and left out, in at most eight lines, doubts first."""
+def announce(table: Table, labels: Iterable[str] = ()) -> Table:
+    """Print what was used and left out, in at most eight lines, doubts first; ``labels`` are further columns in use."""
     if table.reading is not None:
         named = f"rows are named as in {table.reading.naming!r}: {list_names(table.names, 3)}" if table.names else ""
-        for line in filter(None, [*table.reading.lines(table.columns, table.texts)[: _MAX_LINES - bool(named)], named]):
+        lines = table.reading.lines(table.columns, [*table.texts, *labels])
+        for line in filter(None, [*lines[: _MAX_LINES - bool(named)], named]):
             say(line)
         return table
     n, width = table.values.shape
@@ -68,6 +69,7 @@ def read_numbers(
     why: str,
     reading: ReadOptions,
     option: str = "--columns",
+    labels: Iterable[str] = (),
 ) -> Table:
     """Read the columns of numbers that options name, by default all, and announce them; see `numeric_columns`."""
     chosen, unused = split_names(columns), split_names(ignore) or []
@@ -75,7 +77,7 @@ def read_numbers(
     def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         return ColumnChoice(numeric_columns(path, kinds, chosen, unused, min_columns, why, option), names=True)
 
-    return announce(read_table(path, choose, reading))
+    return announce(read_table(path, choose, reading), labels)
 
 
 def read_known_columns(

@@ -40,17 +40,18 @@ def compare(options: CompareOptions) -> dict[str, Any]:
         "pairs": [{**row, "largest_moves": pair.largest_moves} for row, pair in zip(match.rows(), match.pairs, strict=True)],
         "messages": match.messages,
     }  # fmt: skip
+    lines = [match.headline, *match.messages]
     table = replace(match.table(), file="matches.csv", caption=f"Components of {earlier} (a) and {later} (b)")
 
     def write(folder: Path) -> None:
         table.write(folder / table.file)
-        write_tables(folder / "report.html", "What changed", [table], f"a is {earlier}, b is {later}.", match.messages)
+        write_tables(folder / "report.html", "What changed", [table], f"a is {earlier}, b is {later}.", lines)
         with atomic_file(folder / RESULT_FILE, "w", encoding="utf-8", errors="backslashreplace") as file:
             json.dump(plain(record), file, indent=1, ensure_ascii=False)
 
     files = results.write(write)
     console = Terminal()
     print_listing(table, console)
-    for line in (match.headline, *match.messages, f"Wrote {', '.join(files)} to {out}"):
+    for line in (*lines, f"Wrote {', '.join(files)} to {out}"):
         say(line, console)
     return {"out": str(out), "files": files, **record}

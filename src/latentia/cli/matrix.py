@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import Pairs, match_pairs, read_pairs, read_text_pairs
+from ..datasets import KnownPairs, Pairs, match_pairs, read_pairs, read_text_pairs
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
 from ..moments import split_counts, symmetric_counts
@@ -19,7 +19,7 @@ from ..summaries import Column, Table
 from ..system.terminal import say
 from ._records import MatrixOptions
 from ._shared import Comparison, ReadOptions, Rows, check_file, highest, learn, parse_sizes
-from ._tables import split_names
+from ._tables import NewRows, split_names
 
 _FILES = "following.csv", "labels.csv", "nearest.csv", "spectrum.csv", "words.csv"
 _HELD_OUT_SHARE, _N_LISTED = 0.1, 500
@@ -141,6 +141,12 @@ def _build_comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
 
 def apply_matrix(model: Any, source: Path, read_options: ReadOptions) -> Callable[[Path], object]:
     """Read other pairs; return the function that writes the probability of each."""
+    matches, names = _match_known(model, source, read_options)
+    return _build_probability_table(model, names, matches.first, matches.second, matches.times).write
+
+
+def _match_known(model: Any, source: Path, read_options: ReadOptions) -> tuple[KnownPairs, Any]:
+    """Read other pairs as those of a model; return those of known words, and the names of all words."""
     reading = {"window": None, "lines": False, "column": None, "columns": None} | dict(model.reading_)
     if not has_columns(source):
         reading = reading | {"column": None, "columns": None}
@@ -151,7 +157,18 @@ def apply_matrix(model: Any, source: Path, read_options: ReadOptions) -> Callabl
     if matches.n_ignored:
         unknown = f"{matches.n_unknown:,} words that the model does not have"
         say(f"{matches.n_ignored:,} pairs with {unknown} are ignored.")
-    return _build_probability_table(model, names, matches.first, matches.second, matches.times).write
+    return matches, names
+
+
+def news_matrix(model: Any, source: Path, read_options: ReadOptions, batch: str | None) -> NewRows:
+    """Read other pairs, one by one, without those that have words that a model does not know."""
+    if batch is not None:
+        raise LatentiaError("--batch: give a file of pairs for each batch.", source=source)
+    matches, names = _match_known(model, source, read_options)
+    if (matches.times % 1).any():
+        raise LatentiaError("expected whole counts of pairs for news, found fractions.", source=source)
+    pairs = np.repeat(np.column_stack([matches.first, matches.second]), matches.times.astype(int), axis=0)
+    return NewRows(pairs, "pair", [f"{names[i]} {names[j]}" for i, j in pairs])
 
 
 def _build_probability_table(model: Any, names: Any, first: np.ndarray, second: np.ndarray, times: np.ndarray) -> Table:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..comparing import Match
 from ..comparing import match as match_models
-from ..exceptions import EvidenceWarning, LatentiaError
-from ..fitting.additive import merge as merge_models
+from ..exceptions import LatentiaError
+from ..fitting.additive import add_models
 from ..summaries import Column, Table
 from ._records import MergeOptions
 from ._results import Results, find_model
@@ -24,16 +22,9 @@ def merge(options: MergeOptions) -> dict[str, Any]:
     results.check()
     _check_distinct(options.models)
     loaded_models = [load_extendable_model(path) for path in options.models]
-    matches = _match_sites(options.models, loaded_models)
+    merged_model = add_models(loaded_models)
+    matches, lines = _match_sites(options.models, loaded_models)
     table = [_join_tables(matches)] if matches else []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EvidenceWarning)  # The lines below name the folders.
-        merged_model = merge_models(loaded_models)
-    lines = [
-        f"{options.models[0]} (a) and {path} (b) disagree: {' '.join(differences)}"
-        for path, match in matches.items()
-        if (differences := match.differences())
-    ]
     return report_changed_model(results, f"{len(loaded_models)} models", lambda _: merged_model, lines, table)
 
 
@@ -47,13 +38,19 @@ def _check_distinct(paths: list[Path]) -> None:
             )
 
 
-def _match_sites(paths: list[Path], models: list[Any]) -> dict[Path, Match]:
-    """Match each model with the first; leave out pairs that cannot be compared."""
-    matches = {}
+def _match_sites(paths: list[Path], models: list[Any]) -> tuple[dict[Path, Match], list[str]]:
+    """Match each model with the first; return matches, and sentences on those that disagree or cannot be compared."""
+    matches, lines = {}, []
     for path, model in zip(paths[1:], models[1:], strict=True):
-        with contextlib.suppress(LatentiaError):
+        sites = f"{paths[0]} (a) and {path} (b)"
+        try:
             matches[path] = match_models(models[0], model)
-    return matches
+        except LatentiaError as error:
+            lines.append(f"{sites} are not compared. {error}")
+            continue
+        differences = matches[path].differences()
+        lines += [f"{sites} disagree: {' '.join(differences)}"] if differences else []
+    return matches, lines
 
 
 def _join_tables(matches: dict[Path, Match]) -> Table:

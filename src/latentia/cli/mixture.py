@@ -51,8 +51,9 @@ def mixture(run: MixtureOptions) -> dict[str, Any]:
     read_options = run.reading(run.missing, (*MISSING, "keep")).code_two_values()
     covariates = Covariates.read(run.source, run.effects, run.cluster, read_options)
     table = read_numbers(
-        run.source, chosen, _list_ignored(chosen, run.ignore, covariates, option), 2, reason, read_options, option
-    )
+        run.source, chosen, _list_ignored(chosen, run.ignore, covariates, option), 2, reason, read_options, option,
+        covariates.columns,
+    )  # fmt: skip
     fit_effects = prepare_effects(covariates.select_rows(table.rows), len(table.rows), run.effects, run.cluster)
     sizes = sizes.limit_to(*_count_supported(table, groups, bool(run.refine)))
     options = run.parameters_of(MultiViewMixture if groups else SphericalGaussianMixture)

@@ -58,7 +58,11 @@ def news(options: NewsOptions) -> dict[str, Any]:
         warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.utils\.validation")
         rows = read(source, options.batch)
         reference_rows = None if reference is None else read(reference, None).values
-        result: News = fitted.news(rows.values, reference_rows)
+        try:
+            result: News = fitted.news(rows.values, reference_rows)
+        except LatentiaError as error:
+            error.source = reference if error.parameter == "reference" else None
+            raise
         drift = None if rows.batches is None else _measure_drift(fitted, rows, reference_rows)
     batches, shares = (None, None) if drift is None else (drift.table(), drift.shares_table())
     examples = _build_examples(result, rows) if result.examples else None

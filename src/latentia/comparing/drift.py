@@ -14,7 +14,7 @@ from .._validation import list_of
 from ..exceptions import LatentiaError
 from ..summaries import Column, Table
 from .news import MIN_ROWS, News, find_news
-from .profile import check_model
+from .profile import check_model, name_components, profile_of
 
 _Z = 1.645  # Normal quantile of 90% intervals.
 _MAX_STEPS, _TOLERANCE = 500, 1e-7  # steps of EM for the shares of a batch, and the move at which it ends
@@ -159,7 +159,11 @@ def measure_drift(
     min_rows = MIN_ROWS * len(model._steps_of(np.zeros(1, dtype=int)))
     news = [find_news(model, _safe_indexing(X, part), reference) if len(part) >= min_rows else None for part in rows]
     expected, shares = model._shares_by(X, of_rows, names) or (np.empty(0), None)
-    components = getattr(model, "cause_names_", None) or [f"{model.nouns[0]} {k}" for k in range(len(expected))]
+    profile = None if model._profile() is None else profile_of(model)
+    words = [""] * len(expected) if profile is None else name_components(profile, [[k] for k in range(len(expected))])
+    components = getattr(model, "cause_names_", None) or [
+        ": ".join(filter(None, [f"{model.nouns[0]} {k}", text])) for k, text in enumerate(words)
+    ]
     return Drift(
         tuple(names), tuple(map(len, rows)), tuple(news), shares, tuple(map(str, components)),
         np.asarray(expected), model.nouns,

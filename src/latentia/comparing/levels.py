@@ -15,14 +15,13 @@ from .._parameters import Integer, check_parameter
 from ..exceptions import LatentiaError
 from ..metrics.matching import l1_distances
 from ..summaries import Column, Table
-from .profile import MAX_NOISE, Profile, find_largest_moves, profile_of
+from .profile import MAX_NOISE, Profile, name_components, profile_of
 
 SplitGrade = Literal["supported", "with care", "not supported"]
 
 _GAP = 1.5  # Least ratio of the distance between two groups to the largest distance inside, and between levels.
 _MIN_FOUND_AGAIN = 0.5  # Components found again by less are not reliable: no split rests on them.
 _MIN_SHARE = 0.01  # Nor on components with a smaller share, over the mean share: their errors are not measured.
-_N_WORDS = 3  # columns in the name of a component or group
 _COLUMNS = ("join", "first", "second", "distance", "joint_error", "grade")
 
 
@@ -241,26 +240,14 @@ def levels_of(model: Any) -> Levels:
 
 
 def _name(levels: Levels, profile: Profile) -> Levels:
-    """Name components and groups by their most frequent words or nodes, or by the columns in which they stand out."""
-    columns, weights = profile.columns, np.maximum(profile.shares, np.finfo(float).tiny)
-    if columns is None:
+    """Name components and groups by their columns, if these have names."""
+    if profile.columns is None:
         return levels
-    mean = np.average(profile.values, axis=0, weights=weights)
-
-    def name(label: str, members: Sequence[int]) -> str:
-        row = np.average(profile.values[members], axis=0, weights=weights[members])
-        if profile.missing == "zero" or profile.join == "sum":
-            return f"{label}: {', '.join(str(columns[i]) for i in np.argsort(-row, kind='stable')[:_N_WORDS])}"
-        if len(members) == len(levels.names):  # The mean of all does not stand out from itself.
-            return label
-        moves = find_largest_moves(profile, mean, row, [str(column) for column in columns])[:_N_WORDS]
-        return f"{label}: {', '.join(f'{column} {value:.3g}' for column, _, value in moves)}"
-
     members = {i: [i] for i in range(len(levels.names))}
     for join in levels.joins:
         members[join.join] = members[join.first] + members[join.second]
-    names = tuple(name(label, [i]) for i, label in enumerate(levels.names))
-    groups = [members[join.join] for join in levels.joins]
-    return replace(
-        levels, names=names, group_names=tuple(name(f"{len(group)} {levels.nouns[1]}", group) for group in groups)
-    )
+    groups = list(members.values())
+    many, size = levels.nouns[1], len(levels.names)
+    labels = [*levels.names, *(f"{len(group)} {many}" for group in groups[size:])]
+    names = tuple(": ".join(filter(None, pair)) for pair in zip(labels, name_components(profile, groups), strict=True))
+    return replace(levels, names=names[:size], group_names=names[size:])

@@ -17,12 +17,13 @@ from .._frames import frame_of_rows
 from .._summary_text import table_html, table_lines
 from ..exceptions import LatentiaError
 from ..summaries import Column, Table
-from .profile import MAX_NOISE, Profile, align_profiles, check_model, find_largest_moves, profile_of
+from .profile import MAX_NOISE, Profile, align_profiles, check_model, find_largest_moves, name_components, profile_of
 
 Status = Literal["same", "changed", "new", "gone", "split", "merged"]
 
 _IDENTITY = 0.75  # Share of the distance to the nearest other component up to which a component keeps its identity.
 _CLEARLY = 0.5  # Multiple of its distance below which two parts explain a component better than its equal.
+_FAR_BETTER = 1 / 3  # Multiple of both of their distances below which two parts are a component that also changed.
 _CLEAR_CHANGE = 1.5 * MAX_NOISE  # Joint errors of a change that none of 120 equal components of two sites showed.
 _MEANINGS: dict[Status, str] = {
     "same": "the distance is at most 1.5 times the joint error, which equal components seldom exceed.",
@@ -73,11 +74,14 @@ class Match:
         Singular and plural noun for components, and plural noun for rows.
     messages : tuple of str
         Sentences about columns that one model lacks, and about pairs that are the same within their errors alone.
+    names : tuple of (str, str)
+        Names of both components of each pair, by the columns in which they stand out; empty if columns have no names.
     """
 
     pairs: tuple[Pair, ...]
     nouns: tuple[str, str, str]
     messages: tuple[str, ...] = ()
+    names: tuple[tuple[str, ...], ...] = ()
 
     def differences(self) -> list[str]:
         """Return a sentence for each component that differs clearly: by 2.25 joint errors, or without an equal."""
@@ -115,13 +119,24 @@ class Match:
             ", ".join(f"{name} {before:.3g} to {after:.3g}" for name, before, after in pair.largest_moves)
             for pair in self.pairs
         ]
+        names_a, names_b = ([names[side] for names in self.names] for side in (0, 1))
+        noun, heading = self.nouns[0], self.nouns[0].capitalize()
+        named = (
+            Column("component_a", names_a, kind="text", heading=f"{heading} of a", where="pf"),
+            Column("component_b", names_b, kind="text", heading=f"{heading} of b", where="pf"),
+            Column("component", [a or b for a, b in self.names], kind="text", head=noun, where="s"),
+        )
         return Table(
             "matches",
             (
                 Column("a", columns["a"]), Column("b", columns["b"]), Column("distance", columns["distance"], ".6g", ".3g"),
                 Column("joint_error", columns["joint_error"], ".6g", ".3g", heading="Joint error", head="joint error"),
                 Column("status", columns["status"], kind="text"),
-                Column("largest_moves", moves, kind="text", heading="Moved most, from a to b", head="moved most, from a to b"),
+                *(named if any(map(any, self.names)) else ()),
+                Column(
+                    "largest_moves", moves, kind="text", heading="Moved most, from a to b", head="moved most, from a to b",
+                    where="psf" if any(moves) else "f",
+                ),
             ),
             f"Matched {self.nouns[1]}",
             " ".join(f"*{status.capitalize()}*: {meaning}" for status, meaning in _MEANINGS.items()),
@@ -172,7 +187,12 @@ def match(a: Any, b: Any) -> Match:
             f"The errors are too large for {len(unclear)} of these pairs, whose {a.nouns[1]} may be different ones: "
             f"{', '.join(unclear)}."
         )
-    return Match(tuple(pairs), a.nouns, tuple(messages))
+    named = [name_components(profile, [[k] for k in range(len(profile.values))]) for profile in (first, second)]
+    pair_names = [
+        tuple("" if number is None else side[number] for side, number in zip(named, (pair.a, pair.b), strict=True))
+        for pair in pairs
+    ]
+    return Match(tuple(pairs), a.nouns, tuple(messages), tuple(pair_names))
 
 
 def _list_unclear(pairs: Sequence[Pair], a: Profile, b: Profile) -> list[str]:
@@ -252,7 +272,8 @@ def _find_splits(
             joined, error = parts.join_pair(i, j, part_errors, whole.values[k])
             distance = float(whole.measure(whole.values[[k]], joined[None])[0, 0])
             joint = float(np.hypot(whole_errors[k], error))
-            if distance <= MAX_NOISE * joint and distance < bounds[k, [i, j]].min():
+            bound = bounds[k, [i, j]].min()
+            if distance < bound and distance <= max(MAX_NOISE * joint, _FAR_BETTER * bound):
                 candidates.append((distance / max(joint, np.finfo(float).tiny), k, (i, j), distance, joint))
     used: set[tuple[str, int]] = set()
     for _, k, pair, distance, joint in sorted(candidates):

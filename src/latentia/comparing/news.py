@@ -3,6 +3,9 @@
 Rows that a model does not explain are less probable under it than rows that it draws. With F the share of drawn rows below a
 threshold and G that of new rows, at least (G - F) / (1 - F) of the new rows are unlike the drawn ones. The threshold is the one
 whose lower bound is largest; bootstrap takes off what the choice of the threshold adds.
+
+A model knows the tails of the distribution no better than the rows that it was fitted to. Drawn rows, m of them from a model of
+n rows, therefore count as 1 / (1 / m + 1 / n) rows in all errors.
 """
 
 from __future__ import annotations
@@ -96,20 +99,27 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
     if reference is None:
         rng = np.random.default_rng([model._seed, 73])
         reference_scores = np.concatenate([_scores_of(model, model._draw_alike(X, rng)) for _ in range(_N_DRAWS)])
+        size = round(1 / (1 / max(len(reference_scores), 1) + 1 / model._n_rows_of_fit()))
     else:
-        reference_scores = _scores_of(model, model._rows_in_memory(reference))
+        try:
+            reference_scores = _scores_of(model, model._rows_in_memory(reference))
+        except LatentiaError as error:
+            error.parameter = error.parameter or "reference"
+            raise
+        size = len(reference_scores)
     noun = model._noun_of_scores()
-    for values, name in ((scores, "X"), (reference_scores, "reference")):
+    for values, parameter in ((scores, None), (reference_scores, None if reference is None else "reference")):
         if len(values) < MIN_ROWS:
             raise LatentiaError(
-                f"{name}: expected at least {MIN_ROWS} {noun}, found {len(values)}. Give more, such as several batches at once."
+                f"expected at least {MIN_ROWS} {noun}, found {len(values)}. Give more, such as several batches at once.",
+                parameter=parameter,
             )
     rng = np.random.default_rng(crc32(scores.astype(np.float32).tobytes()))  # rounding differs between containers
-    alarm = bool(_largest_deviation(scores, reference_scores) > _alarm_limit(len(scores), len(reference_scores), rng))
-    share, threshold = _share_below(scores, reference_scores)
+    alarm = bool(_largest_deviation(scores, reference_scores, size) > _alarm_limit(len(scores), size, rng))
+    share, threshold = _share_below(scores, reference_scores, size)
     resampled = np.array(
         [
-            _share_below(rng.choice(scores, len(scores)), rng.choice(reference_scores, len(reference_scores)))[0]
+            _share_below(rng.choice(scores, len(scores)), rng.choice(reference_scores, size), size)[0]
             for _ in range(_N_BOOTSTRAPS)
         ]
     )
@@ -144,11 +154,11 @@ def _tails(scores: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.nd
     return thresholds, ours, np.searchsorted(ordered, thresholds, side="right") / len(reference)
 
 
-def _largest_deviation(scores: np.ndarray, reference: np.ndarray) -> float:
+def _largest_deviation(scores: np.ndarray, reference: np.ndarray, size: int) -> float:
     """Return the largest excess of new rows in a tail, in standard errors of two samples of the same distribution."""
     _, ours, expected = _tails(scores, reference)
-    pooled = (len(scores) * ours + len(reference) * expected) / (len(scores) + len(reference))
-    errors = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / len(scores) + 1 / len(reference)))
+    pooled = (len(scores) * ours + size * expected) / (len(scores) + size)
+    errors = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / len(scores) + 1 / size))
     return float(((ours - expected) / errors).max())
 
 
@@ -165,11 +175,11 @@ def _alarm_limit(n: int, m: int, rng: np.random.Generator) -> float:
     return float(np.quantile(((ours - expected) / errors).max(axis=1), 1 - _LEVEL))
 
 
-def _share_below(scores: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
+def _share_below(scores: np.ndarray, reference: np.ndarray, size: int) -> tuple[float, float]:
     """Return the share of new rows that the threshold with the largest lower bound tells, and that threshold."""
     thresholds, ours, expected = _tails(scores, reference)
     shares = (ours - expected) / np.maximum(1 - expected, 1e-12)
-    errors = np.sqrt(ours * (1 - ours) / len(scores) + expected * (1 - expected) / len(reference)) / np.maximum(
+    errors = np.sqrt(ours * (1 - ours) / len(scores) + expected * (1 - expected) / size) / np.maximum(
         1 - expected, 1e-12
     )
     best = int((shares - _CAUTION * errors).argmax())

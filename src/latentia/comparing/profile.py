@@ -18,6 +18,7 @@ MAX_NOISE = 1.5
 """Multiple of the joint error that distances of equal components seldom exceed: see `benchmarks/what_changed.py`."""
 _TINY = np.finfo(float).tiny
 _N_MOVES, _MOST = 5, 0.9  # columns that are named for a changed component: at most, and their share of all moves
+_N_NAMED = 3  # columns in the name of a component or group
 _MIN_PART = 0.1  # smallest share of a part of a split component
 
 
@@ -131,6 +132,25 @@ def find_largest_moves(
     order = np.argsort(-moves, kind="stable")
     n_shown = min(int(np.searchsorted(moves[order].cumsum(), _MOST * moves.sum())) + 1, _N_MOVES)
     return tuple((str(names[c]), float(before[c]), float(after[c])) for c in order[:n_shown])
+
+
+def name_components(profile: Profile, groups: Sequence[Sequence[int]]) -> list[str]:
+    """Name groups of components by their most frequent words or nodes, or by the columns in which they stand out."""
+    columns, weights = profile.columns, np.maximum(profile.shares, _TINY)
+    if columns is None:
+        return [""] * len(groups)
+    mean = np.average(profile.values, axis=0, weights=weights)
+
+    def name(group: Sequence[int]) -> str:
+        row = np.average(profile.values[group], axis=0, weights=weights[group])
+        if profile.missing == "zero" or profile.join == "sum":
+            return ", ".join(str(columns[i]) for i in np.argsort(-row, kind="stable")[:_N_NAMED])
+        if len(group) == len(weights):  # The mean of all does not stand out from itself.
+            return ""
+        moves = find_largest_moves(profile, mean, row, [str(column) for column in columns])[:_N_NAMED]
+        return ", ".join(f"{column} {value:.3g}" for column, _, value in moves)
+
+    return [name(list(group)) for group in groups]
 
 
 def check_model(model: Any, expectation: str, *attributes: str) -> None:

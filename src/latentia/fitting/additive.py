@@ -268,6 +268,7 @@ class Additive(Staged[Moments, Parameters]):
                 else self._add_refinement_rows(self._moments_from_sums(sums), rows)
             )
             super()._fit_stages(rows, exact, Folds(self._groups) if rows is None else self._assign_folds(rows))
+            self._n_rows = sums.n_rows
         finally:
             if refine is not None:
                 self.refine = refine
@@ -302,7 +303,16 @@ def merge(models: Sequence[M]) -> M:
         If components of a model differ clearly from those of the first, as `latentia.match` measures it. Models without
         expected errors, or that were not learned since their last rows, are not matched.
     """
-    first, *further_models = cast(list[Any], list(models)) or [None]
+    models = list(models)
+    merged = add_models(models)
+    for number, model in enumerate(models[1:], 1):
+        _compare_components(models[0], model, number)
+    return merged
+
+
+def add_models(models: Sequence[M]) -> M:
+    """Merge models as `merge` does, without matching them."""
+    first, *further_models = cast(list[Any], models) or [None]
     if not all(isinstance(model, Additive) for model in (first, *further_models)):
         unsupported = next(model for model in (first, *further_models) if not isinstance(model, Additive))
         raise LatentiaError(
@@ -312,7 +322,6 @@ def merge(models: Sequence[M]) -> M:
     columns, total = _column_attributes(merged), _sums_of_model(merged)
     for number, next_model in enumerate(further_models, 1):
         _check_mergeable(merged, next_model, number)
-        _compare_components(merged, next_model, number)
         total = total.plus(_sums_of_model(next_model))
     return merged._set_sums(total, columns)
 

@@ -69,6 +69,7 @@ class Estimator(BaseEstimator):
     verbose: Any
     evidence_: Evidence
     _seed: Annotated[int, of.count()]
+    _n_rows: Annotated[int, of.optional(of.count())]
     n_features_in_: Annotated[int, of.size("V")]
     n_components_: Annotated[int, of.optional(of.size("K"))]
     n_passes_: Annotated[int, of.count()]
@@ -114,6 +115,10 @@ class Estimator(BaseEstimator):
             f"news: a {type(self).__name__} cannot draw rows like X. Give rows without news as reference."
         )
 
+    def _n_rows_of_fit(self) -> float:
+        """Return the number of rows, or of windows of a sequence, that the model was fitted to; infinite if unknown."""
+        return vars(self).get("_n_rows", 0) / len(self._steps_of(np.zeros(1, dtype=int))) or np.inf
+
     def _steps_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of the rows of X that these numbers of `_row_scores` stand for."""
         return rows
@@ -133,13 +138,15 @@ class Estimator(BaseEstimator):
     def news(self, X: Any, reference: Any = None) -> News:
         """Measure how much of new rows the model does not explain.
 
-        New rows are compared with rows that the model draws, by their log-probability. No model is quite right: with many rows
+        New rows are compared with rows that the model draws, by their log-probability. The model's error counts by the number
+        of rows of its fit, if that is known. No model is quite right: with many rows
         its misfit is news too. Rows that were kept from the time of the fit, but not fitted, as ``reference`` avoid that.
 
         Parameters
         ----------
         X : as in ``fit``
-            New rows, 50 or more; or sequences, of which windows of 20 steps are compared, 50 or more.
+            New rows, 50 or more; or sequences, of which windows of 20 steps are compared, 50 or more; or pairs of words, as
+            ``fit_pairs`` takes them.
         reference : as X, optional
             Rows without news, to compare with; by default rows drawn from the model, with the lengths and gaps of X.
 

@@ -435,6 +435,7 @@ class Staged(Estimator, Generic[Moments, Parameters]):
         folds = self._assign_folds(rows) if folds is None else folds
         fitted = Fitted.run(self, rows, folds, self._moments(rows, folds) if exact is None else exact)
         self._set_fitted_attributes(fitted)
+        self._n_rows = int(getattr(rows, "n_rows", 0))
         evidence = self._checks(fitted)
         if not isinstance(evidence, Evidence):
             checks, parts = evidence

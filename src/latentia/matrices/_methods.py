@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
@@ -210,6 +211,28 @@ class MatrixMethods(Estimator):
                 seconds.append(np.searchsorted(row, rng.random(times) * row[-1], side="right"))
         pairs = np.column_stack([np.repeat(firsts, n), np.minimum(np.concatenate(seconds), self._n_columns - 1)])
         return rng.permutation(pairs)
+
+    def _rows_in_memory(self, X: Any) -> np.ndarray:
+        """Return pairs of words, a row each, as `sample` draws and `fit_pairs` reads them."""
+        pairs = np.asarray(X)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise LatentiaError(
+                f"news: expected pairs of words as numbers, of shape (N, 2), as for fit_pairs; found shape {pairs.shape}."
+            )
+        return pairs
+
+    def _row_scores(self, X: Any) -> np.ndarray:
+        return np.asarray(np.log(np.maximum(self.entries(*X.T), np.finfo(float).tiny)))
+
+    def _draw_alike(self, X: Any, rng: np.random.Generator) -> np.ndarray:
+        return self.sample(len(X), rng)
+
+    def _n_rows_of_fit(self) -> float:
+        return self.n_pairs_
+
+    def _fit_rest(self, X: Any) -> tuple[Any, int]:
+        rest: Any = clone(self).set_params(n_components=1)
+        return rest.fit_pairs(X, self.n_features_in_), 0
 
     @fitted
     def most_similar(self, word: Any, n: int = 10, *, min_count: int = 50) -> list[tuple[Any, float]]:

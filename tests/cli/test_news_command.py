@@ -57,6 +57,12 @@ def test_new_rows_are_measured_by_batches(call, refused, rows, written, folder, 
     )  # fmt: skip
     assert json.loads((tmp_path / "reference" / "result.json").read_text())["alarm"]
     assert "--batch" in refused("news", tmp_path / "model", folder / "new.csv", "--batch", "which", "--no-cache")
+    write_rows(tmp_path / "none.csv", 4)
+    (tmp_path / "few.csv").write_text("".join((tmp_path / "none.csv").open().readlines()[:11]))
+    message = refused(
+        "news", tmp_path / "model", folder / "new.csv", "--reference", tmp_path / "few.csv", "--no-cache",
+    )  # fmt: skip
+    assert "few.csv: --reference: News need at least 50 rows, found 10" in " ".join(message.split())
 
 
 def test_documents_and_sequences(call, refused, rows, tmp_path):

@@ -8,6 +8,8 @@ whose lower bound is largest; bootstrap takes off what the choice of the thresho
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -93,17 +95,14 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
     """Compare new rows with rows that a model draws, or with reference rows; see `Estimator.news`."""
     X = model._rows_in_memory(X)
     scores = _scores_of(model, X)
+    _check_enough(scores, model)
     if reference is None:
         rng = np.random.default_rng([model._seed, 73])
         reference_scores = np.concatenate([_scores_of(model, model._draw_alike(X, rng)) for _ in range(_N_DRAWS)])
     else:
-        reference_scores = _scores_of(model, model._rows_in_memory(reference))
-    noun = model._noun_of_scores()
-    for values, name in ((scores, "X"), (reference_scores, "reference")):
-        if len(values) < MIN_ROWS:
-            raise LatentiaError(
-                f"{name}: expected at least {MIN_ROWS} {noun}, found {len(values)}. Give more, such as several batches at once."
-            )
+        with _about_reference():
+            reference_scores = _scores_of(model, model._rows_in_memory(reference))
+            _check_enough(reference_scores, model)
     rng = np.random.default_rng(crc32(scores.astype(np.float32).tobytes()))  # rounding differs between containers
     alarm = bool(_largest_deviation(scores, reference_scores) > _alarm_limit(len(scores), len(reference_scores), rng))
     share, threshold = _share_below(scores, reference_scores)
@@ -121,9 +120,27 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
     rest, number = _fit_rest(model, X, unlikely) if alarm and share * len(scores) >= _MIN_FITTED else (None, 0)
     return News(
         share, (float(low) if alarm else 0.0, float(high)), alarm, rest,
-        tuple(int(i) for i in order[:_N_EXAMPLES]) if alarm else (), len(scores), noun,
+        tuple(int(i) for i in order[:_N_EXAMPLES]) if alarm else (), len(scores), model._noun_of_scores(),
         () if rest is None else _describe(rest, number, model), number,
     )  # fmt: skip
+
+
+@contextmanager
+def _about_reference() -> Iterator[None]:
+    """Have errors name the reference, so that no one looks for their causes in X."""
+    try:
+        yield
+    except LatentiaError as error:
+        error.parameter = error.parameter or "reference"
+        raise
+
+
+def _check_enough(scores: np.ndarray, model: Any) -> None:
+    if len(scores) < MIN_ROWS:
+        raise LatentiaError(
+            f"News need at least {MIN_ROWS} {model._noun_of_scores()}, found {len(scores)}. Give more, such as several batches "
+            "at once."
+        )
 
 
 def _scores_of(model: Any, X: Any) -> np.ndarray:

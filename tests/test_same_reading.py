@@ -107,10 +107,6 @@ def test_a_report_takes_effects_with_and_without_a_formula(topics):
     assert model.summary(counts, effects=found).tables["effects"].rows() == pairs["effects"].rows()
 
 
-OF_FACES = {  # Results that the command line has already and gives to a page.
-    "codes", "criteria", "comparison", "diagnoses", "facts", "files", "label_sets", "means", "measures", "peers", "pictures",
-    "probabilities", "scaling", "weights",
-}  # fmt: skip
 ODD_OPTIONS = [
     5,
     "x",
@@ -126,6 +122,13 @@ ODD_OPTIONS = [
     [10**9],
     [-1],
     [0.5],
+    [[]],
+    [{}],
+    {"bic": "x"},
+    {"subtracted": np.zeros(2), "divided_by": np.full(2, np.nan)},
+    (np.zeros(2), np.ones(2)),
+    sparse.csr_array((2, 3)),
+    [("a", "b", "c")],
 ]
 
 
@@ -136,13 +139,25 @@ def test_options_of_a_report_that_do_not_fit_are_refused(number):
     named = {p.name for p in signature(page).parameters.values() if p.kind is p.KEYWORD_ONLY}
     data = [value for key, value in world.data.items() if key != "views"]
     columns = [[Column("a", ["b"])]]
-    for name in sorted((named | {"prevalence", "effects", "row_labels", "unknown"}) - OF_FACES):
+    for name in sorted((named | {"prevalence", "effects", "row_labels", "comparison", "unknown"}):
         for value in [*ODD_OPTIONS, *columns]:
             for given in (data, []):
                 with contextlib.suppress(LatentiaError):
                     model.summary(*given, **{name: value})
     with pytest.raises(LatentiaError, match="no option unknown"):
         model.summary(*data, unknown=1)
+
+
+def test_results_that_are_given_to_a_page_are_those_that_it_computes():
+    world, model = world_of("SphericalGaussianMixture")
+    plain = model.summary(world.table)
+    probabilities = model.predict_proba(world.table)
+    given = model.summary(world.table, means=model.means_, probabilities=probabilities.tolist(), criteria={"bic": 5})
+    assert given.tables["rows"].rows() == plain.tables["rows"].rows()
+    assert given.tables["components"].rows() == plain.tables["components"].rows()
+    with pytest.raises(LatentiaError, match="probabilities: Expected 300 x 3 numbers; found 299 x 3"):
+        model.summary(world.table, probabilities=probabilities[1:])
+    assert model.summary(world.table, row_labels=None).tables["rows"].rows() == plain.tables["rows"].rows()
 
 
 def test_labels_of_other_rows_are_refused():

@@ -123,12 +123,18 @@ def _plain(table: np.ndarray) -> np.ndarray:
         return table
 
 
-def _classes(column: np.ndarray) -> tuple[sparse.csr_array, LabelSets]:
+def read_classes(Y: Any, name: str) -> np.ndarray:
+    """Return the class of every row."""
     try:
-        column = column_or_1d(column, warn=True)
+        column = np.asarray(column_or_1d(Y, warn=True))
         check_classification_targets(column)
-    except ValueError as error:
-        raise LatentiaError(f"Y: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise LatentiaError(f"{name}: {error}") from error
+    return column
+
+
+def _classes(column: np.ndarray) -> tuple[sparse.csr_array, LabelSets]:
+    column = read_classes(column, "Y")
     classes, codes = np.unique(column, return_inverse=True)
     if not len(classes):
         raise LatentiaError("Y is empty; expected a label set or a class for every row.")

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 
 PEERS = ("U alone", "CCA", "V as covariates")
 _MIN_CORRELATION = 0.5  # directions with a higher canonical correlation count as shared
@@ -112,7 +113,7 @@ def _difference(kind: str, answer: np.ndarray, peer_answer: np.ndarray, spread: 
     if kind == "ising":
         return float(np.abs(answer - peer_answer).mean())
     if kind == "components":
-        return float(np.linalg.norm(answer - peer_answer) / max(float(np.linalg.norm(answer)), np.finfo(float).tiny))
+        return float(ratio_of(np.linalg.norm(answer - peer_answer), np.linalg.norm(answer)))
     size = max(float(np.sqrt(np.mean((answer * spread) ** 2))), np.finfo(float).tiny)
     return float(np.abs((answer - peer_answer) * spread).mean() / size)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._entries import is_missing
+from .._validation import list_of
 from ..exceptions import LatentiaError, MissingExtraError
 
 # Chinese and Japanese; Thai, Lao, Burmese and Khmer.
@@ -72,10 +73,7 @@ def check_texts(texts: Any) -> list[str]:
     """
     if isinstance(texts, (str, bytes)):
         raise LatentiaError(f"Expected a list of texts; got a single text, {_quote(texts)}.")
-    try:
-        documents = list(getattr(texts, "texts", texts))
-    except TypeError as error:
-        raise LatentiaError(f"Expected a list of texts; found {type(texts).__name__}.") from error
+    documents = list_of(getattr(texts, "texts", texts), "texts")
     first = _first_present(documents)
     if _is_words(first):
         raise LatentiaError(

@@ -303,12 +303,13 @@ class SparseNetwork(NamedOutput, TransformerMixin, Staged["_Table", list[Layer]]
         csr_array of bool, or ndarray, of shape (n_rows, n_observed)
         """
         layers = self._layers(layer)
-        table = sparse.csr_array(H if sparse.issparse(H) else np.atleast_2d(number_array(H, "H")))
+        table = H if sparse.issparse(H) else np.atleast_2d(number_array(H, "H"))
         n_units = layers[-1].edges.shape[0]
-        if table.shape[1] != n_units:
+        if table.ndim != 2 or table.shape[1] != n_units:
             raise LatentiaError(
-                f"Expected H with {n_units} columns, one per unit of layer {len(layers)}; found {table.shape[1]}."
+                f"Expected H with {n_units} columns, one per unit of layer {len(layers)}; found the shape {table.shape}."
             )
+        table = sparse.csr_array(table)
         hidden = BinaryRows.from_table(_check_binary(table, np.arange(table.shape[0]), None))
         rows = decode_rows(hidden, layers, self.n_jobs)
         return rows if isinstance(rows, np.ndarray) else rows.table()

@@ -516,8 +516,7 @@ def views_and_target():
 @pytest.mark.parametrize(("name", "call"), ODD_ARGUMENTS)
 def test_arguments_beside_the_data_are_read_through_one_door(name, call):
     (world, *_) = named(name)
-    with warnings.catch_warnings(), pytest.raises(LatentiaError):
-        warnings.simplefilter("error", UserWarning)
+    with pytest.raises(LatentiaError):
         call(fitted(world), world.table)
 
 

@@ -139,7 +139,7 @@ def test_options_of_a_report_that_do_not_fit_are_refused(number):
     named = {p.name for p in signature(page).parameters.values() if p.kind is p.KEYWORD_ONLY}
     data = [value for key, value in world.data.items() if key != "views"]
     columns = [[Column("a", ["b"])]]
-    for name in sorted((named | {"prevalence", "effects", "row_labels", "comparison", "unknown"}):
+    for name in sorted(named | {"prevalence", "effects", "row_labels", "comparison", "unknown"}):
         for value in [*ODD_OPTIONS, *columns]:
             for given in (data, []):
                 with contextlib.suppress(LatentiaError):
@@ -219,8 +219,9 @@ def test_a_manifest_describes_what_is_empty(shape):
     assert latentia.manifest(model, np.zeros(shape))["data"]["X"]["shape"] == list(shape)
 
 
-def test_a_report_refuses_blocks_without_rows():
-    world, model = world_of("NoisyOr")
+@pytest.mark.parametrize("name", ["NoisyOr", "AnchorTopics", "SpectralLDA", "SphericalGaussianMixture"])
+def test_a_report_refuses_blocks_without_rows(name):
+    world, model = world_of(name)
     with pytest.raises(LatentiaError, match="no rows"):
         model.summary(Blocks.from_array(sparse.csr_array(world.table)[:0]))
 

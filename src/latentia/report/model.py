@@ -71,6 +71,9 @@ def summarize(model: Any, *data: Any, **options: Any) -> Summary:
     check_names(options, {*fit_parameters, *types} - {"self"})
     data_options = {name: options.pop(name) for name in [*options] if name in fit_parameters}
     data, data_options = convert_collections(type(model).fit, data, data_options)
+    for table in (*data, *data_options.values()):
+        if isinstance(table, Blocks):
+            not_empty(table)
     options = read_options(options, data, types) | data_options
     with warnings.catch_warnings():  # Column names have been checked, and tables replace data frames.
         warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.utils\.validation")
@@ -91,7 +94,7 @@ def _rename_size_column(row: Mapping[str, Any], plural: str) -> dict[str, Any]:
 
 def _table(X: Any, name: str = "X") -> Any:
     """Read rows as ``fit`` does, as a sparse matrix or an array with NaN for missing entries."""
-    return not_empty(X).table() if isinstance(X, Blocks) else number_table(X, name, dtype=_TYPES, missing=True)
+    return X.table() if isinstance(X, Blocks) else number_table(X, name, dtype=_TYPES, missing=True)
 
 
 def _names(model: Any, X: Any = None) -> dict[str, list[str]]:

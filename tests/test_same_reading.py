@@ -78,6 +78,38 @@ def test_a_report_takes_a_list_of_sequences(name):
     assert several.tables["rows"].rows() == joined.tables["rows"].rows()
 
 
+def test_symbols_in_objects_are_those_of_the_array():
+    world, model = world_of("SpectralHMM")
+    steps = np.array(world.table, dtype=float)
+    steps[1:4] = np.nan
+    objects = np.array([None if np.isnan(step) else int(step) for step in steps])
+    assert model.score(objects) == model.score(steps)
+    assert model.score(objects.tolist()) == model.score(steps)
+    as_numbers, as_objects = (model.summary(form).tables["components"].rows() for form in (steps, objects))
+    assert as_numbers == as_objects
+    again = type(model)(2).fit(world.table.astype(object))
+    assert again.symbols_.dtype.kind == "i"
+    np.testing.assert_array_equal(again.transmat_, model.transmat_)
+    mixed = type(model)(2).fit(np.where(np.arange(1500) < 1200, "a", world.table.astype(object)))
+    assert mixed.score(objects[4:]) == mixed.score(np.array([*map(str, objects[4:])]))
+
+
+def test_steps_to_refine_on_may_come_without_lengths():
+    world, model = world_of("SpectralHMM")
+    steps = world.table
+    plain, pair = (type(model)(2).partial_fit(steps, refine_on=rows) for rows in (steps, (steps, [len(steps)])))
+    np.testing.assert_array_equal(plain.transmat_, pair.transmat_)
+    for wrong in (5, (), (steps, None, None)):
+        with pytest.raises(LatentiaError):
+            type(model)(2).partial_fit(steps, refine_on=wrong)
+
+
+def test_a_mixture_of_kinds_takes_a_matrix():
+    world = next(world for world in worlds() if isinstance(world.estimator.get_params().get("distribution"), list))
+    model = fitted_world(worlds().index(world))
+    assert model.score(np.asmatrix(world.table)) == model.score(world.table)
+
+
 @pytest.fixture(scope="module")
 def topics():
     world, model = world_of("AnchorTopics")

@@ -103,7 +103,8 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
         with _about_reference():
             reference_scores = _scores_of(model, model._rows_in_memory(reference))
             _check_enough(reference_scores, model)
-    rng = np.random.default_rng(crc32(scores.astype(np.float32).tobytes()))  # rounding differs between containers
+    largest = np.finfo(np.float32).max  # Single precision, as rounding differs between containers.
+    rng = np.random.default_rng(crc32(np.clip(scores, -largest, largest).astype(np.float32).tobytes()))
     alarm = bool(_largest_deviation(scores, reference_scores) > _alarm_limit(len(scores), len(reference_scores), rng))
     share, threshold = _share_below(scores, reference_scores)
     resampled = np.array(

@@ -173,6 +173,13 @@ def _remove_size_effect(weights: np.ndarray, components: np.ndarray) -> np.ndarr
     return np.asarray(centred - np.outer(size, size @ centred / max(float(size @ size), np.finfo(float).tiny)))
 
 
+def dense_parts(table: Any) -> Iterator[np.ndarray]:
+    """Yield groups of rows as arrays of floats, so that sums over them have the same bits however the table is stored."""
+    table, step = table.tocsr() if sparse.issparse(table) else table, max(1, _MAX_DENSE_ENTRIES // table.shape[1])
+    for first in range(0, table.shape[0], step):
+        yield to_dense(table[first : first + step])
+
+
 def to_dense(rows: Any) -> np.ndarray:
     """Return the rows as an array of floats."""
     return np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._entries import is_missing
-from .._validation import list_of
 from ..exceptions import LatentiaError, MissingExtraError
 
 # Chinese and Japanese; Thai, Lao, Burmese and Khmer.
@@ -73,7 +72,10 @@ def check_texts(texts: Any) -> list[str]:
     """
     if isinstance(texts, (str, bytes)):
         raise LatentiaError(f"Expected a list of texts; got a single text, {_quote(texts)}.")
-    documents = list_of(getattr(texts, "texts", texts), "texts")
+    try:
+        documents = list(getattr(texts, "texts", texts))
+    except TypeError as error:
+        raise LatentiaError(f"Expected a list of texts; found {type(texts).__name__}.") from error
     first = _first_present(documents)
     if _is_words(first):
         raise LatentiaError(
@@ -154,7 +156,8 @@ def _refuse_column(table: Any) -> None:
 
 
 def _is_words(document: Any) -> bool:
-    return isinstance(document, (list, tuple, set, np.ndarray)) and any(isinstance(word, str) for word in document)
+    is_list = isinstance(document, (list, tuple, set, np.ndarray)) and getattr(document, "ndim", 1) > 0
+    return is_list and any(isinstance(word, str) for word in document)
 
 
 def _quote(value: Any) -> str:

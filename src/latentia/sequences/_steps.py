@@ -313,7 +313,7 @@ def _read_symbols(block: Block) -> np.ndarray:
                 )
             if is_missing(value):
                 raise LatentiaError(f"Row {row} has no symbol: drop it, or give such rows a symbol.")
-        are_numbers = all(isinstance(value, Integral) and abs(value) < _LARGEST_SYMBOL for value in values)
+        are_numbers = all(isinstance(value, Integral) and abs(int(value)) < _LARGEST_SYMBOL for value in values)
         return values.astype(np.int64 if are_numbers else str)
     if values.dtype.kind not in "fiubUS":
         raise LatentiaError(f"Expected symbols that are whole numbers or strings; found type {values.dtype}.")

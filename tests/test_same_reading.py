@@ -104,6 +104,13 @@ def test_steps_to_refine_on_may_come_without_lengths():
             type(model)(2).partial_fit(steps, refine_on=wrong)
 
 
+def test_a_view_may_be_a_sparse_frame():
+    world, model = world_of("ContrastivePCA")
+    U, V = world.data.values()
+    frame = pandas.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(U))
+    np.testing.assert_array_equal(model.transform(frame, V), model.transform(U, V))
+
+
 def test_a_mixture_of_kinds_takes_a_matrix():
     world = next(world for world in worlds() if isinstance(world.estimator.get_params().get("distribution"), list))
     model = fitted_world(worlds().index(world))

@@ -177,7 +177,8 @@ def number_table(
             raise LatentiaError(f"{name} is sparse; expected a dense table. Use its toarray().")
         table = as_table(table, name)
     else:
-        table = fill_masked(table)
+        is_sparse_frame = not sparse_allowed and hasattr(table, "iloc") and hasattr(table, "sparse")
+        table = table.sparse.to_dense() if is_sparse_frame else fill_masked(table)
     try:
         with np.errstate(all="ignore"):  # conversions may overflow; their results are checked below
             numbers = check_array(

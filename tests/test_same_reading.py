@@ -543,3 +543,10 @@ def test_decisions_do_not_hang_on_rounding(model):
         for name, value in vars(plain).items():
             if name.endswith("_") and isinstance(value, np.ndarray) and value.dtype.kind == "f":
                 np.testing.assert_allclose(getattr(found, name), value, rtol=1e-9, atol=1e-9 * np.abs(value).max())
+
+
+def test_rows_far_from_zero_cannot_be_compared_with_simpler_methods():
+    world, model = world_of("ContrastiveGaussianMixture")
+    U, V = world.data.values()
+    with pytest.raises(LatentiaError, match="Subtract the mean"):
+        model.summary(U + 1e16, V)

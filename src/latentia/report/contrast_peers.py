@@ -176,5 +176,12 @@ def _answer_from_rows(kind: str, model: Any, rows: np.ndarray, answer: np.ndarra
     sample = rows[np.random.default_rng(0).permutation(len(rows))[:_MAX_ROWS]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        mixture = GaussianMixture(len(answer), covariance_type="spherical", n_init=3, random_state=0).fit(sample)
+        mixture = GaussianMixture(len(answer), covariance_type="spherical", n_init=3, random_state=0)
+        try:
+            mixture.fit(sample)
+        except ValueError as error:
+            raise LatentiaError(
+                "Simpler methods cannot be compared: a mixture of U alone has a component without spread, or U is so far from "
+                "zero that its digits are lost. Subtract the mean of every column."
+            ) from error
     return np.asarray(mixture.means_[linear_sum_assignment(cdist(answer, mixture.means_))[1]])

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._entries import is_missing
 from .._fields import MAX_MAGNITUDE
-from .._parameters import Number, check_parameter
+from .._parameters import Number
 from .._validation import list_of
 from ..exceptions import LatentiaError
 
@@ -106,7 +106,8 @@ def _periods_of_numbers(numbers: np.ndarray, rows: np.ndarray, n_rows: int, peri
         if len(np.unique(numbers)) <= _MAX_PERIODS:
             return _make_periods(numbers, rows, n_rows, numbers, lambda value: f"{value:g}")
         period = _round_width(float(np.ptp(numbers)) / _MAX_PERIODS, is_whole)
-    check_parameter("period", period, Number(np.abs(numbers).max() / MAX_MAGNITUDE, closed="neither"))
+    if not Number(np.abs(numbers).max() / MAX_MAGNITUDE, closed="").allows(period):
+        raise LatentiaError("expected a positive width.", parameter="period", value=period)
     starts = np.floor(numbers / period) * period
 
     def label(start: float) -> str:

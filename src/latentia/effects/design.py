@@ -170,7 +170,11 @@ def clusters_of(cluster: Any, data: Any, n_rows: int, parameter: str = "data") -
                 value=cluster,
             )
         cluster = columns[cluster]
-    labels = list_of(cluster, "cluster")
+    try:
+        labels = list_of(cluster, "cluster")
+    except LatentiaError as error:
+        error.problem = f"Expected the name of a column, or a label for every row, not {type(cluster).__name__}."
+        raise
     values = [None if is_missing(label) or str(label) == "" else str(label) for label in labels]
     if len(values) != n_rows:
         raise LatentiaError(f"cluster has {len(values)} entries; expected {n_rows}, one for each row of X.")

@@ -326,7 +326,11 @@ class LabelMethods(ClassifierMixin, Estimator):
         -------
         ndarray of the same shape
         """
-        scores = number_array(scores, "scores")
+        try:
+            scores = number_array(scores, "scores")
+        except LatentiaError as error:
+            error.problem = f"expected raw scores, as decision_function returns them. {error.problem}"
+            raise
         if np.isnan(scores).any():
             raise LatentiaError(
                 "expected raw scores, as decision_function returns them; found NaN.", parameter="scores"

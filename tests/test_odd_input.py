@@ -465,3 +465,63 @@ def test_samples_of_many_long_documents_are_refused(world):
 def test_counts_without_a_pair_are_too_few():
     with pytest.raises(LatentiaError, match="no pairs"):
         scaled_eigenspace(sparse.csr_array((5, 5)), 1)
+
+
+RAGGED, STRANGE_ARRAYS = (
+    [[0, 1], [1]],
+    [np.array([1j]), np.ma.masked_array([1.0, 2.0], [True, False]), np.zeros((2, 3, 4)), "x", {}],
+)
+ODD_ARGUMENTS = [
+    ("AnchorTopics", lambda model, X: model.document_table(X, RAGGED)),
+    ("AnchorTopics", lambda model, X: model.document_table(X, 5)),
+    ("AnchorTopics", lambda model, X: model.get_feature_names_out(5)),
+    ("AnchorTopics", lambda model, X: model.get_feature_names_out(["a"])),
+    ("AnchorTopics", lambda model, X: model.score(X, sample_weight=RAGGED)),
+    ("AnchorTopics", lambda model, X: model.score(X, sample_weight=np.full(X.shape[0], 1e308))),
+    ("AnchorTopics", lambda model, X: model.name_topics(str, STRANGE_ARRAYS[1], None)),
+    ("AnchorTopics", lambda model, X: model.prevalence_over(X, np.array([1j]))),
+    ("AnchorTopics", lambda model, X: model.effects(X, "~ a", {"a": 1})),
+    ("AnchorTopics", lambda model, X: model.evidence_.stability(X, n_splits=None)),
+    ("SphericalGaussianMixture", lambda model, X: model.effects(X, "~ a", {"a": X[:, 0]}, cluster=X)),
+    ("MomentMultiLabelClassifier", lambda model, X: model.explain(X, RAGGED)),
+    ("MomentMultiLabelClassifier", lambda model, X: model.predict(X, threshold=X)),
+    ("NoisyOr", lambda model, X: model.explain(RAGGED)),
+    ("NoisyOr", lambda model, X: model.write_bif(None)),
+    ("NoisyOr", lambda model, X: latentia.save(model, "")),
+    ("ProbabilityMatrix", lambda model, X: model.rows(RAGGED)),
+    ("ProbabilityMatrix", lambda model, X: model.topics(RAGGED)),
+    ("ProbabilityMatrix", lambda model, X: model.topics(anchors=RAGGED)),
+    ("ProbabilityMatrix", lambda model, X: model.fit_pairs(RAGGED)),
+    ("MixedMembershipBlockModel", lambda model, X: model.edge_probability(RAGGED, 0)),
+    *(("SpectralHMM", lambda model, X, value=value: model.filter_step(0, value)) for value in STRANGE_ARRAYS),
+    *(("SparseNetwork", lambda model, X, value=value: model.decode(value)) for value in STRANGE_ARRAYS),
+    *(("ProbabilityMatrix", lambda model, X, value=value: model.l1_distance(value)) for value in STRANGE_ARRAYS),
+    *(("ProbabilityMatrix", lambda model, X, value=value: model.topics(min_count=value)) for value in STRANGE_ARRAYS),
+    ("ProbabilityMatrix", lambda model, X: model.topics(min_count=None)),
+    *(
+        ("ContrastiveRegression", lambda model, X, value=value: model.score(*views_and_target(), sample_weight=value))
+        for value in [5, [], np.zeros(400), np.full(400, 1e308), *STRANGE_ARRAYS]
+    ),
+    *(
+        ("AnchorTopics", lambda model, X, value=value: model.prevalence_over(X, np.arange(X.shape[0]), period=value))
+        for value in [5e-324, b"x", [], np.datetime64("2020-01-01"), *STRANGE_ARRAYS]
+    ),
+]  # fmt: skip
+
+
+def views_and_target():
+    return named("ContrastiveRegression")[0].data.values()
+
+
+@pytest.mark.parametrize(("name", "call"), ODD_ARGUMENTS)
+def test_arguments_beside_the_data_are_read_through_one_door(name, call):
+    (world, *_) = named(name)
+    with pytest.raises(LatentiaError):
+        call(fitted(world), world.table)
+
+
+def test_outcomes_near_the_smallest_numbers_are_regressed():
+    (world,) = named("SphericalGaussianMixture")
+    y = np.random.default_rng(0).integers(1, 5, 300)
+    plain, tiny = (fitted(world).regress(world.table, values).to_frame() for values in (y * 2.0**-900, y * 5e-324))
+    assert len(tiny) == len(plain)

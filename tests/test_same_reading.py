@@ -78,6 +78,45 @@ def test_a_report_takes_a_list_of_sequences(name):
     assert several.tables["rows"].rows() == joined.tables["rows"].rows()
 
 
+def test_symbols_in_objects_are_those_of_the_array():
+    world, model = world_of("SpectralHMM")
+    steps = np.array(world.table, dtype=float)
+    steps[1:4] = np.nan
+    objects = np.array([None if np.isnan(step) else int(step) for step in steps])
+    assert model.score(objects) == model.score(steps)
+    assert model.score(objects.tolist()) == model.score(steps)
+    as_numbers, as_objects = (model.summary(form).tables["components"].rows() for form in (steps, objects))
+    assert as_numbers == as_objects
+    again = type(model)(2).fit(world.table.astype(object))
+    assert again.symbols_.dtype.kind == "i"
+    np.testing.assert_array_equal(again.transmat_, model.transmat_)
+    mixed = type(model)(2).fit(np.where(np.arange(1500) < 1200, "a", world.table.astype(object)))
+    assert mixed.score(objects[4:]) == mixed.score(np.array([*map(str, objects[4:])]))
+
+
+def test_steps_to_refine_on_may_come_without_lengths():
+    world, model = world_of("SpectralHMM")
+    steps = world.table
+    plain, pair = (type(model)(2).partial_fit(steps, refine_on=rows) for rows in (steps, (steps, [len(steps)])))
+    np.testing.assert_array_equal(plain.transmat_, pair.transmat_)
+    for wrong in (5, (), (steps, None, None)):
+        with pytest.raises(LatentiaError):
+            type(model)(2).partial_fit(steps, refine_on=wrong)
+
+
+def test_a_view_may_be_a_sparse_frame():
+    world, model = world_of("ContrastivePCA")
+    U, V = world.data.values()
+    frame = pandas.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(U))
+    np.testing.assert_array_equal(model.transform(frame, V), model.transform(U, V))
+
+
+def test_a_mixture_of_kinds_takes_a_matrix():
+    world = next(world for world in worlds() if isinstance(world.estimator.get_params().get("distribution"), list))
+    model = fitted_world(worlds().index(world))
+    assert model.score(np.asmatrix(world.table)) == model.score(world.table)
+
+
 @pytest.fixture(scope="module")
 def topics():
     world, model = world_of("AnchorTopics")
@@ -107,10 +146,6 @@ def test_a_report_takes_effects_with_and_without_a_formula(topics):
     assert model.summary(counts, effects=found).tables["effects"].rows() == pairs["effects"].rows()
 
 
-OF_FACES = {  # Results that the command line has already and gives to a page.
-    "codes", "criteria", "comparison", "diagnoses", "facts", "files", "label_sets", "means", "measures", "peers", "pictures",
-    "probabilities", "scaling", "weights",
-}  # fmt: skip
 ODD_OPTIONS = [
     5,
     "x",
@@ -126,6 +161,13 @@ ODD_OPTIONS = [
     [10**9],
     [-1],
     [0.5],
+    [[]],
+    [{}],
+    {"bic": "x"},
+    {"subtracted": np.zeros(2), "divided_by": np.full(2, np.nan)},
+    (np.zeros(2), np.ones(2)),
+    sparse.csr_array((2, 3)),
+    [("a", "b", "c")],
 ]
 
 
@@ -136,13 +178,25 @@ def test_options_of_a_report_that_do_not_fit_are_refused(number):
     named = {p.name for p in signature(page).parameters.values() if p.kind is p.KEYWORD_ONLY}
     data = [value for key, value in world.data.items() if key != "views"]
     columns = [[Column("a", ["b"])]]
-    for name in sorted((named | {"prevalence", "effects", "row_labels", "unknown"}) - OF_FACES):
+    for name in sorted(named | {"prevalence", "effects", "row_labels", "comparison", "unknown"}):
         for value in [*ODD_OPTIONS, *columns]:
             for given in (data, []):
                 with contextlib.suppress(LatentiaError):
                     model.summary(*given, **{name: value})
     with pytest.raises(LatentiaError, match="no option unknown"):
         model.summary(*data, unknown=1)
+
+
+def test_results_that_are_given_to_a_page_are_those_that_it_computes():
+    world, model = world_of("SphericalGaussianMixture")
+    plain = model.summary(world.table)
+    probabilities = model.predict_proba(world.table)
+    given = model.summary(world.table, means=model.means_, probabilities=probabilities.tolist(), criteria={"bic": 5})
+    assert given.tables["rows"].rows() == plain.tables["rows"].rows()
+    assert given.tables["components"].rows() == plain.tables["components"].rows()
+    with pytest.raises(LatentiaError, match="probabilities: Expected 300 x 3 numbers; found 299 x 3"):
+        model.summary(world.table, probabilities=probabilities[1:])
+    assert model.summary(world.table, row_labels=None).tables["rows"].rows() == plain.tables["rows"].rows()
 
 
 def test_labels_of_other_rows_are_refused():
@@ -204,8 +258,9 @@ def test_a_manifest_describes_what_is_empty(shape):
     assert latentia.manifest(model, np.zeros(shape))["data"]["X"]["shape"] == list(shape)
 
 
-def test_a_report_refuses_blocks_without_rows():
-    world, model = world_of("NoisyOr")
+@pytest.mark.parametrize("name", ["NoisyOr", "AnchorTopics", "SpectralLDA", "SphericalGaussianMixture"])
+def test_a_report_refuses_blocks_without_rows(name):
+    world, model = world_of(name)
     with pytest.raises(LatentiaError, match="no rows"):
         model.summary(Blocks.from_array(sparse.csr_array(world.table)[:0]))
 
@@ -488,3 +543,10 @@ def test_decisions_do_not_hang_on_rounding(model):
         for name, value in vars(plain).items():
             if name.endswith("_") and isinstance(value, np.ndarray) and value.dtype.kind == "f":
                 np.testing.assert_allclose(getattr(found, name), value, rtol=1e-9, atol=1e-9 * np.abs(value).max())
+
+
+def test_rows_far_from_zero_cannot_be_compared_with_simpler_methods():
+    world, model = world_of("ContrastiveGaussianMixture")
+    U, V = world.data.values()
+    with pytest.raises(LatentiaError, match="Subtract the mean"):
+        model.summary(U + 1e16, V)

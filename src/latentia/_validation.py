@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from ._entries import LARGEST, is_missing, missing_entries
+from ._fields import MAX_MAGNITUDE
 from ._frames import column_names_of, has_frame_names, is_annotated, is_reading, table_of
 from .exceptions import LatentiaError
 from .passes import Block, Blocks, MappedBlocks
@@ -176,7 +177,8 @@ def number_table(
             raise LatentiaError(f"{name} is sparse; expected a dense table. Use its toarray().")
         table = as_table(table, name)
     else:
-        table = fill_masked(table)
+        is_sparse_frame = not sparse_allowed and hasattr(table, "iloc") and hasattr(table, "sparse")
+        table = table.sparse.to_dense() if is_sparse_frame else fill_masked(table)
     try:
         with np.errstate(all="ignore"):  # conversions may overflow; their results are checked below
             numbers = check_array(
@@ -235,13 +237,34 @@ def classes_of(column: np.ndarray, name: str = "y") -> np.ndarray:
 
 
 def list_of(values: Any, parameter: str) -> list[Any]:
-    """Return a column of any values as a list; raise for what has no length, such as None or a number."""
+    """Return a column of any values as a list, with None for masked ones; raise for a number, None or a table."""
     try:
-        return list(values)
+        if getattr(values, "ndim", 1) != 1:
+            raise TypeError
+        return [None if value is np.ma.masked else value for value in values]
     except TypeError as error:
         raise LatentiaError(
             f"Expected a list, an array or a column; found {type(values).__name__}.", parameter=parameter
         ) from error
+
+
+def array_of(values: Any, parameter: str) -> np.ndarray:
+    """Return values as an array of any shape and type; raise for lists of different lengths."""
+    array = None if sparse.issparse(values) else _array_of(fill_masked(values))
+    if array is None:
+        raise LatentiaError(f"Expected an array; found {type(values).__name__}.", parameter=parameter)
+    return array
+
+
+def number_array(values: Any, parameter: str) -> np.ndarray:
+    """Return values as an array of any shape of float64, of which some may be NaN; raise for what is no number."""
+    array = array_of(values, parameter)
+    try:
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"they have type {array.dtype}")
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise LatentiaError(f"Expected numbers ({error}).", parameter=parameter) from error
 
 
 def _array_of(values: Any) -> np.ndarray | None:
@@ -280,7 +303,8 @@ def weighted(rows: Any, sample_weight: Any) -> Any:
 
 def times_of(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Return the number of copies of each row, shape (n_rows,), from weights."""
-    weights = _weights_of(sample_weight, n_rows)
+    weights = weights_of(sample_weight, n_rows)
+    assert weights is not None
     invalid = np.flatnonzero(weights != np.rint(weights))
     if len(invalid):
         raise LatentiaError(
@@ -296,18 +320,22 @@ def times_of(sample_weight: Any, n_rows: int) -> np.ndarray:
 
 def weighted_mean(values: np.ndarray, sample_weight: Any) -> float:
     """Return the weighted mean of one value per row."""
-    return float(np.average(values, weights=None if sample_weight is None else _weights_of(sample_weight, len(values))))
+    return float(np.average(values, weights=weights_of(sample_weight, len(values))))
 
 
-def _weights_of(sample_weight: Any, n_rows: int) -> np.ndarray:
-    weights = np.asarray(sample_weight)
+def weights_of(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Return checked weights of rows, shape (n_rows,); None for none."""
+    if sample_weight is None:
+        return None
+    weights = array_of(sample_weight, "sample_weight")
     if weights.shape != (n_rows,):
         raise LatentiaError(f"sample_weight has shape {weights.shape}; expected ({n_rows},).")
     weights = as_table(weights, "sample_weight")[:, 0].astype(np.float64)
-    invalid = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    invalid = np.flatnonzero(~((weights >= 0) & (weights <= MAX_MAGNITUDE)))
     if len(invalid):
         raise LatentiaError(
-            f"sample_weight is {weights[invalid[0]]} at position {invalid[0]}; expected numbers of at least 0."
+            f"sample_weight is {weights[invalid[0]]} at position {invalid[0]}; expected numbers of at least 0, and at most "
+            f"{MAX_MAGNITUDE:g}."
         )
     if not weights.any():
         raise LatentiaError("sample_weight is zero for all rows.")

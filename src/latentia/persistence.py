@@ -22,7 +22,7 @@ from ._archive import DAMAGE, build_csr, find_class, read_arrays, write_arrays
 from .exceptions import FileNotice, LatentiaError, warn
 from .fitting.base import Estimator
 from .fitting.records import check_fitted, check_record
-from .system.scratch import atomic_file
+from .system.scratch import atomic_file, path_of
 from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["load", "save"]
@@ -62,7 +62,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     """
     if not isinstance(model, Estimator) or not type(model).__module__.startswith("latentia."):
         raise LatentiaError(f"A {type(model).__name__} cannot be saved: expected an estimator of latentia.")
-    target = Path(path)
+    target = path_of(path)
     target = target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
     getattr(model, "evidence_", None)  # learns a model with pending moments
     _warn_unsaved(vars(model))
@@ -108,7 +108,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     LatentiaError
         If the file cannot be read, is damaged, holds something else, or has an unknown format. The message says which.
     """
-    source = Path(path)
+    source = path_of(path)
     source = source if source.exists() or source.suffix == ".npz" else source.with_name(source.name + ".npz")
     try:
         arrays = read_arrays(source)

@@ -165,6 +165,11 @@ def test_documents_without_words_are_refused():
         model.news(np.zeros((60, 40)))
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_rows_that_are_far_away_are_news(mixture, batch):
+    assert mixture.news(batch * 1e28).alarm
+
+
 def test_errors_say_what_to_do(mixture):
     with pytest.raises(latentia.LatentiaError, match="at least 50"):
         mixture.news(draw(1, 20))

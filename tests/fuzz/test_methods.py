@@ -14,12 +14,22 @@ from sklearn.base import clone
 from test_estimators import ODD, changed_data, check_fit, pick
 
 from latentia.exceptions import LatentiaError, LatentiaWarning
+from latentia.families import family_of
 from latentia.passes import Blocks
+from latentia.report.model import SUMMARIES
 
 PLUMBING = {"get_params", "set_params", "get_metadata_routing", "set_output", "fit_transform", "fit_predict"}
 FITS = {"fit", "partial_fit", "fit_transform", "fit_predict"}
 TABLES = ("X", "C", "A", "U")
 NUMBERS = [0, 1, 2, 3, 5, 10, -1, 10**9, 2.5, np.nan, np.inf, None, "x", True, np.int64(2), [1], []]
+STRANGE = [
+    *ODD,
+    *NUMBERS, 5e-324, 1e308, 2**70, 1j, b"x", "", {"a": 1}, {0: [1]}, [{}], [{0, 1}], [[0, 1], [1]], range(5), np.array(3),
+    np.array([1j]), np.array([1, "a"], dtype=object), np.ma.masked_array([1.0, 2.0], [True, False]),
+    np.datetime64("2020-01-01"),
+    sparse.csr_array((2, 3)), sparse.coo_array((300, 3)), (np.zeros(3), np.ones(3)), [("a", "b")], lambda *_: 1,
+    np.full(300, 5e-324), np.full(300, 1e308), np.zeros((300, 0)), np.zeros((300, 3)), [[]] * 300, ["a"] * 300, [None] * 300,
+]  # fmt: skip
 
 
 @cache
@@ -85,28 +95,42 @@ def one_call(seed, folder):
         call = model.evidence_.stability if name == "evidence_.stability" else getattr(model, name, None)
         if call is None:
             return
-        read(call(*arguments(call, name, world, model, data, rng, folder)), folder)
+        values, named = arguments(call, name, world, model, data, rng, folder)
+        read(call(*values, **named), folder)
         if name in FITS:
             check_fit(model)
 
 
 def arguments(call, name, world, model, data, rng, folder):
-    """Positional arguments of a method: the tables of a world, and odd values for the others."""
-    values = []
+    """Arguments of a method, by position and by name: the tables of a world, and odd values for the others."""
+    values, named = [], {}
     for parameter in inspect.signature(call).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             values += data.values()
+        if parameter.kind is parameter.VAR_KEYWORD and name in ("report", "summary"):
+            named = {pick(rng, options_of(world)): pick(rng, STRANGE) for _ in range(int(rng.integers(3)))}
+        if parameter.kind is parameter.KEYWORD_ONLY and rng.random() < 0.5:
+            named[parameter.name] = argument(parameter.name, name, world, model, data, rng, folder)
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
             continue
         if parameter.default is not parameter.empty and rng.random() < 0.3 and parameter.name not in data:
             break
         values.append(argument(parameter.name, name, world, model, data, rng, folder))
-    return values
+    return values, named
+
+
+def options_of(world):
+    """Names of the options of a report."""
+    page = SUMMARIES[family_of(world.name).page].args[0]
+    names = [p.name for p in inspect.signature(page).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return [*names, "unknown"]
 
 
 def argument(name, method, world, model, data, rng, folder):
     if name in data and method not in ("inverse_transform", "decode"):
         return data[name]
+    if rng.random() < 0.2:
+        return pick(rng, STRANGE)
     n = next((len(v) for v in data.values() if isinstance(v, np.ndarray) and v.ndim), 50)
     k = (model.evidence_.components and len(model.evidence_.components)) or 2
     pools = {

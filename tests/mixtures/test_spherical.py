@@ -320,3 +320,10 @@ def test_as_many_components_as_rows(shape):
     """Halves have fewer rows than components, so that nothing is known of errors."""
     X = np.random.default_rng(3).standard_normal((3, 5))
     assert SphericalGaussianMixture(3, covariance_type=shape).fit(X).evidence_.grade == "not supported"
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning", "error::RuntimeWarning")
+def test_rows_that_are_equal_but_for_one():
+    X = np.zeros((300, 5))
+    X[0] = np.random.default_rng(0).standard_normal(5)
+    assert SphericalGaussianMixture(3).fit(X).evidence_.grade != "supported"

@@ -582,3 +582,14 @@ def test_lists_of_labels_are_read_as_fit_reads_them(tmp_path):
         assert of_lists.score(corpus.X, [[*row, "other"] for row in lists]) == of_table.score(corpus.X, table)
     of_lists.report(tmp_path / "page.html", corpus.X, lists)
     assert "label 3" in (tmp_path / "page.html").read_text()
+
+
+def test_lists_of_whole_numbers_are_labels_whatever_their_length():
+    corpus = planted.labelled_corpus(1200, n_topics=3, n_words=150, n_labels=10)
+    table = corpus.Y.toarray()
+    pairs = table.sum(axis=1) == 2
+    of_table = MomentMultiLabelClassifier(3).fit(corpus.X, table)
+    of_lists = MomentMultiLabelClassifier(3).fit(corpus.X, [np.flatnonzero(row).tolist() for row in table])
+    lists = [np.flatnonzero(row).tolist() for row in table[pairs]]
+    assert pairs.any()
+    assert of_lists.score(corpus.X[pairs], lists) == of_table.score(corpus.X[pairs], table[pairs])

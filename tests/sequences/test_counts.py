@@ -180,3 +180,10 @@ def test_a_step_at_a_time(kind):
     for wrong in ([0.5, 0.6], [1.0], [-0.5, 1.5]):
         with pytest.raises(LatentiaError, match="filter_step returns"):
             model.filter_step(X[0], wrong)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_sample_whose_column_has_no_count_has_a_score():
+    rows = np.column_stack([np.random.default_rng(0).poisson(2.0, 50), np.zeros(50)])
+    ((scores, *_),) = Counts.score_drifting_steps(None, Blocks.from_array(rows, lengths=[50]))
+    assert np.isfinite(scores).all()

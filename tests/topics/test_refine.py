@@ -11,6 +11,7 @@ from sklearn.base import clone
 from latentia.datasets import planted
 from latentia.exceptions import NonIntegerCountWarning
 from latentia.metrics import recovery_errors
+from latentia.passes import Blocks
 from latentia.topics import AnchorTopics, SpectralLDA, _refine
 
 
@@ -125,3 +126,8 @@ def test_short_documents_are_not_refined_away_from_the_truth():
     posterior, theorem = (AnchorTopics(20, n_splits=0, refine=refine).fit(corpus.counts) for refine in ("auto", 0))
     errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (posterior, theorem)]
     assert errors[0] < errors[1]
+
+
+def test_a_sample_of_huge_counts_is_some_document():
+    counts = sparse.csr_array(np.full((5, 3), 1e25))
+    assert 0 < _refine._sample_documents(Blocks.from_array(counts), 15, 1e4).shape[0] < 5

@@ -386,12 +386,12 @@ def hold_out(rows: Any, source: str, stretch: int = 1, n_parts: int = 10) -> tup
 
 
 @contextmanager
-def name_source(source: str) -> Iterator[None]:
-    """Add the source to errors of an estimator."""
+def name_source(source: str, **of_parameters: str) -> Iterator[None]:
+    """Add the source to errors of an estimator; data that is given as a parameter may have another source."""
     try:
         yield
     except LatentiaError as error:
-        error.source = error.source or source
+        error.source = error.source or of_parameters.get(error.parameter or "", source)
         raise
 
 

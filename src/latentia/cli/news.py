@@ -54,7 +54,7 @@ def news(options: NewsOptions) -> dict[str, Any]:
             rows: NewRows = read_rows(fitted, file, read_options, batch)
         return rows
 
-    with warnings.catch_warnings(), name_source(source.name):
+    with warnings.catch_warnings(), name_source(source.name, reference=reference.name if reference else ""):
         warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.utils\.validation")
         rows = read(source, options.batch)
         reference_rows = None if reference is None else read(reference, None).values

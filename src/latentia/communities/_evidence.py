@@ -38,6 +38,7 @@ from ..evidence import (
     trivial_checks,
 )
 from ..evidence.limits import MAX_MEMBERSHIP_ERROR
+from ..linalg.ratios import ratio_of
 from ..metrics import link_auc
 from ..moments import Graph
 from ._fit import CommunityFit
@@ -131,7 +132,7 @@ def column_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def posterior_errors_of(fit: CommunityFit) -> np.ndarray:
     """Return the expected relative l1 error of each community under the posterior of shares of edges, shape (K,)."""
     pi = fit.communities.memberships
-    return fit.mixed.spread() / np.maximum(pi.sum(axis=0), np.finfo(float).tiny)
+    return np.asarray(ratio_of(fit.mixed.spread(), pi.sum(axis=0)))
 
 
 def estimate_position_errors(fit: CommunityFit, residual: float, triangles: np.ndarray) -> np.ndarray:
@@ -340,7 +341,7 @@ def _spectral_checks(m: Measurements, k: int) -> list[Check]:
         last_modulus, next_modulus = float(moduli[directions - 1]), float(moduli[directions])
         checks_so_far.append(
             Check(
-                "eigengap", f"lambda_{k} - lambda_{k + 1}, over e", (last_modulus - next_modulus) / max(space.edge, 1e-300),
+                "eigengap", f"lambda_{k} - lambda_{k + 1}, over e", float(ratio_of(last_modulus - next_modulus, space.edge)),
                 above(0),
                 "Distance of the last direction of the communities from the next one.", "section 8.5.1",
             )

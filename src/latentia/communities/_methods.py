@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin, TransformerMixin
 
 from .. import _fields as of
 from .._parameters import Choice, Number, check_parameter, seed_of
-from .._validation import number_table
+from .._validation import array_of, number_table
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
-from ..fitting.base import Estimator, check_size, fitted
+from ..fitting.base import Estimator, NamedOutput, check_size, fitted
 from ..likelihood import draw_edges
 from ..metrics import link_auc
 from ..passes import Blocks
@@ -27,7 +27,7 @@ _MAX_WEIGHT = 1e15  # largest weight of an edge
 _N_PAIRS = 200_000  # pairs without an edge, to compare edges with
 
 
-class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+class MembershipMethods(NamedOutput, TransformerMixin, ClusterMixin, Estimator):
     """Methods of fitted block models: memberships of new nodes, probabilities of links, draws."""
 
     memberships_: Annotated[np.ndarray, of.Field("V K", low=0.0, high=1.0 + of.TOLERANCE, finite=False)]
@@ -220,7 +220,7 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return Communities(np.nan_to_num(self.memberships_), connectivity, self.activity_, activity_in)
 
     def _nodes(self, name: str, nodes: Any) -> np.ndarray:
-        numbers = np.asarray(nodes)
+        numbers = array_of(nodes, name)
         if numbers.dtype.kind not in "iu" or (
             numbers.size and (numbers.min() < 0 or numbers.max() >= self.n_features_in_)
         ):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ..linalg import ScaledSpace, outlying_eigenpairs, sparse_product
+from ..linalg.ratios import ratio_of
 from ._model import Communities, EdgeLists, build_communities
 
 _PASSES = 10
@@ -70,6 +71,6 @@ def measure_triangle_ratios(ends: EdgeLists, c: Communities, seed: int) -> tuple
     expected = (c.rates(i, j) + (c.rates(j, i) if ends.directed else 0.0)) * other_ends[i] * other_ends[j]
     middle_memberships = c.memberships[middle]
     triangles = (edges > 0) @ middle_memberships * min(float(chances.sum()) / (6 * _N_PAIRS), 1.0)
-    ratios = edges @ middle_memberships / np.maximum(expected @ middle_memberships, _TINY)
+    ratios = ratio_of(edges @ middle_memberships, expected @ middle_memberships)
     sure_ratios = ratios * (1 - np.minimum(_DEVIATIONS / np.sqrt(np.maximum(triangles, 1.0)), 1.0))
-    return float(edges.sum() / max(float(expected.sum()), _TINY)), sure_ratios
+    return float(ratio_of(edges.sum(), expected.sum())), sure_ratios

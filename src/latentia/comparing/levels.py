@@ -13,6 +13,7 @@ from .._control_characters import escape_controls
 from .._frames import frame_of_rows
 from .._parameters import Integer, check_parameter
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 from ..metrics.matching import l1_distances
 from ..summaries import Column, Table
 from .profile import MAX_NOISE, Profile, name_components, profile_of
@@ -216,7 +217,7 @@ def _suggest(heights: np.ndarray, noise: np.ndarray) -> int:
     if size < 3:
         return size
     floors = np.maximum.accumulate(np.maximum(heights, noise))
-    ratios = heights[1:] / np.maximum(floors[:-1], np.finfo(float).tiny)
+    ratios = ratio_of(heights[1:], floors[:-1])
     step = int(ratios.argmax())
     return size - 1 - step if ratios[step] >= _GAP else size
 

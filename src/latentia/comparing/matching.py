@@ -16,6 +16,7 @@ from .._control_characters import escape_controls
 from .._frames import frame_of_rows
 from .._summary_text import table_html, table_lines
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 from ..summaries import Column, Table
 from .profile import MAX_NOISE, Profile, align_profiles, check_model, find_largest_moves, name_components, profile_of
 
@@ -274,7 +275,7 @@ def _find_splits(
             joint = float(np.hypot(whole_errors[k], error))
             bound = bounds[k, [i, j]].min()
             if distance < bound and distance <= max(MAX_NOISE * joint, _FAR_BETTER * bound):
-                candidates.append((distance / max(joint, np.finfo(float).tiny), k, (i, j), distance, joint))
+                candidates.append((ratio_of(distance, joint), k, (i, j), distance, joint))
     used: set[tuple[str, int]] = set()
     for _, k, pair, distance, joint in sorted(candidates):
         members = {("whole", k), *(("part", part) for part in pair)}

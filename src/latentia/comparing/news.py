@@ -11,6 +11,8 @@ n rows, therefore count as 1 / (1 / m + 1 / n) rows in all errors.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -96,25 +98,18 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
     """Compare new rows with rows that a model draws, or with reference rows; see `Estimator.news`."""
     X = model._rows_in_memory(X)
     scores = _scores_of(model, X)
+    _check_enough(scores, model)
     if reference is None:
         rng = np.random.default_rng([model._seed, 73])
         reference_scores = np.concatenate([_scores_of(model, model._draw_alike(X, rng)) for _ in range(_N_DRAWS)])
         size = round(1 / (1 / max(len(reference_scores), 1) + 1 / model._n_rows_of_fit()))
     else:
-        try:
+        with _about_reference():
             reference_scores = _scores_of(model, model._rows_in_memory(reference))
-        except LatentiaError as error:
-            error.parameter = error.parameter or "reference"
-            raise
+            _check_enough(reference_scores, model)
         size = len(reference_scores)
-    noun = model._noun_of_scores()
-    for values, parameter in ((scores, None), (reference_scores, None if reference is None else "reference")):
-        if len(values) < MIN_ROWS:
-            raise LatentiaError(
-                f"expected at least {MIN_ROWS} {noun}, found {len(values)}. Give more, such as several batches at once.",
-                parameter=parameter,
-            )
-    rng = np.random.default_rng(crc32(scores.astype(np.float32).tobytes()))  # rounding differs between containers
+    largest = np.finfo(np.float32).max  # Single precision, as rounding differs between containers.
+    rng = np.random.default_rng(crc32(np.clip(scores, -largest, largest).astype(np.float32).tobytes()))
     alarm = bool(_largest_deviation(scores, reference_scores, size) > _alarm_limit(len(scores), size, rng))
     share, threshold = _share_below(scores, reference_scores, size)
     resampled = np.array(
@@ -131,9 +126,27 @@ def find_news(model: Any, X: Any, reference: Any = None) -> News:
     rest, number = _fit_rest(model, X, unlikely) if alarm and share * len(scores) >= _MIN_FITTED else (None, 0)
     return News(
         share, (float(low) if alarm else 0.0, float(high)), alarm, rest,
-        tuple(int(i) for i in order[:_N_EXAMPLES]) if alarm else (), len(scores), noun,
+        tuple(int(i) for i in order[:_N_EXAMPLES]) if alarm else (), len(scores), model._noun_of_scores(),
         () if rest is None else _describe(rest, number, model), number,
     )  # fmt: skip
+
+
+@contextmanager
+def _about_reference() -> Iterator[None]:
+    """Have errors name the reference, so that no one looks for their causes in X."""
+    try:
+        yield
+    except LatentiaError as error:
+        error.parameter = error.parameter or "reference"
+        raise
+
+
+def _check_enough(scores: np.ndarray, model: Any) -> None:
+    if len(scores) < MIN_ROWS:
+        raise LatentiaError(
+            f"expected at least {MIN_ROWS} {model._noun_of_scores()}, found {len(scores)}. Give more, such as several batches "
+            "at once."
+        )
 
 
 def _scores_of(model: Any, X: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 from ..moments import column_moments
 from ..passes import Block, Blocks, Folds, accumulate
 from ..system.threads import Parallel
@@ -273,7 +274,7 @@ class _Axes(NamedTuple):
             np.einsum("di,di->i", filters, table.covariance(groups) @ filters)
             for table in (moments.cases, moments.controls)
         )
-        return float(np.log(max(np.median(case_variances / np.maximum(control_variances, _TINY)), _TINY)))
+        return float(np.log(max(np.median(ratio_of(case_variances, control_variances)), _TINY)))
 
 
 def _measure_noise(moments: Moments, splits: Sequence[Any], units: _Units, k: int) -> np.ndarray:
@@ -381,10 +382,10 @@ def _split_share(counts: np.ndarray) -> np.ndarray:
     between = np.cumsum(sums, axis=-1) ** 2 / np.maximum(below * (1 - below), _TINY)
     allowed = (below >= _MIN_SHARE) & (below <= 1 - _MIN_SHARE)
     variance = (sums * (places - mean)).sum(axis=-1)
-    return np.asarray(np.where(allowed, between, 0).max(axis=-1) / np.maximum(variance, _TINY))
+    return np.asarray(ratio_of(np.where(allowed, between, 0).max(axis=-1), variance))
 
 
 def _log_variance(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the logarithm of a variance, and its squared standard error."""
     n, second, fourth = sums
-    return np.log(np.maximum(second / n, _TINY)), np.maximum(n * fourth / np.maximum(second**2, _TINY) - 1, 0.1) / n
+    return np.log(np.maximum(second / n, _TINY)), np.maximum(ratio_of(n * fourth, second**2) - 1, 0.1) / n

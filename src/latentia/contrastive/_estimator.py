@@ -18,6 +18,7 @@ from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, erro
 from ..exceptions import LatentiaError
 from ..fitting.base import halves_of_rows
 from ..fitting.stages import Fitted, Parameters, Subset
+from ..linalg.ratios import ratio_of
 from ..moments import ColumnSpan, FramedSums, span_of
 from ..passes import Blocks, Folds, assign_folds
 from ._added import AdditiveViews, Joint
@@ -274,7 +275,7 @@ class ContrastiveEstimator(AdditiveViews[Parameters]):
             *self._target_checks(specific),
             *([] if signal is None else _signal_checks(moments, signal, choice, min_deviations)),
             Check(
-                "conditioning of A", "sigma_1 / sigma_r", float(singular[0] / max(singular[-1], np.finfo(float).tiny)), None,
+                "conditioning of A", "sigma_1 / sigma_r", float(ratio_of(singular[0], singular[-1])), None,
                 "Largest over smallest singular value of A, columns in unit variance: errors grow with its square.",
                 "Lemma B.3",
             ),

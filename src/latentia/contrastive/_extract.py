@@ -8,6 +8,7 @@ import numpy as np
 
 from ..evidence import Misfit
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 from ._linear_map import Choice, LinearMap, find_map
 from .views import JointMoments, JointSums
 
@@ -111,7 +112,7 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
     total_noise, total_skew_noise = float((share_noise**2).sum()), float((skew_noise**2).sum())
     mean, eye = float(np.trace(raw_shares)) / len(raw_shares), np.eye(len(raw_shares))
     deviations = raw_shares - mean * eye
-    signal_share = 1 - min(1.0, total_noise / max(float((deviations**2).sum()), np.finfo(float).tiny))
+    signal_share = 1 - min(1.0, ratio_of(total_noise, float((deviations**2).sum())))
     mean_shift = (1 - mean) * (_correction_factor(linear_map.signal_share) - 1)
     shares = signal_share * deviations + (mean - mean_shift) * eye
     covariance = alternative = metric.matrix(shares, _MIN_SHARE)
@@ -126,7 +127,7 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
         skew_misfit = Misfit.from_norms(float((skew**2).sum()), total_skew_noise, 1.0, degrees_of_freedom)
         symmetry = replace(skew_misfit, noise_limit=CHANCE_FACTOR * skew_misfit.noise_limit)
         excess = _excess_shares(raw_shares)
-        outside = float((excess**2).sum()) / max(total_noise, np.finfo(float).tiny)
+        outside = float(ratio_of((excess**2).sum(), total_noise))
         asymmetric = symmetry.ratio is not None and symmetry.ratio > symmetry.noise_limit
         if asymmetric or outside > 1:
             size = _absolute_value(skew) if asymmetric else 0.0

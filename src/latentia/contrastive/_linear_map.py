@@ -20,6 +20,7 @@ import numpy as np
 from scipy import linalg
 
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 from .views import Grams, JointMoments, JointSums
 
 _CLEAR_STRENGTH = 2.0  # total least squares needs a weakest signal of so many times the noise
@@ -125,9 +126,7 @@ def choose_method(moments: JointMoments, method: str, order: int | str, n_shared
     signals = [measure_signal(moments, signal_of_order, rank) for signal_of_order in list_orders(method, order)]
     signal = max(
         signals,
-        key=lambda signal_of_order: float(
-            signal_of_order.strengths[-1] / max(signal_of_order.scatter, np.finfo(float).tiny)
-        ),
+        key=lambda signal_of_order: float(ratio_of(signal_of_order.strengths[-1], signal_of_order.scatter)),
     )
     if method != "auto":
         return Choice(method, method, signal.order, rank), signal
@@ -162,7 +161,7 @@ def measure_signal(moments: JointMoments, order: int, rank: int) -> Signal:
     residual = float(np.trace(unexplained.T @ root @ grams.total @ root.T @ unexplained))
     residual_noise = float(np.trace(unexplained.T @ root @ grams.noise @ root.T @ unexplained))
     return Signal(
-        order, strengths / noise, in_v / noise, float(np.trace(signal)) / max(scatter * np.sqrt(d), np.finfo(float).tiny),
+        order, strengths / noise, in_v / noise, float(ratio_of(np.trace(signal), scatter * np.sqrt(d))),
         scatter / noise, residual, residual_noise, float(np.trace(signal)),
     )  # fmt: skip
 
@@ -207,7 +206,7 @@ def measure_residual(moments: JointMoments, choice: Choice) -> float | None:
         pairs = moments.grams(moments.folds.all, order).pairs
         residuals = np.einsum("ia,pab,jb,ij->p", rows, pairs, rows, metric, optimize=True)
         error = float(residuals.std(ddof=1)) / np.sqrt(len(residuals))
-        deviations.append(float(residuals.mean()) / max(error, np.finfo(float).tiny))
+        deviations.append(float(ratio_of(residuals.mean(), error)))
     return max(deviations)
 
 

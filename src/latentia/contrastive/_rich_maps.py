@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import linalg
 
+from ..linalg.ratios import ratio_of
 from ._sets import SetSystem, Views, indices
 
 Cumulants = Callable[[Views], np.ndarray]
@@ -334,7 +335,7 @@ def _score(values: np.ndarray) -> float:
     """Return the mean product of the values of two groups of rows, shape (G, ...), in standard deviations: zero for noise."""
     flat = values.reshape(len(values), -1)
     pairs = (flat @ flat.T)[np.triu_indices(len(flat), 1)]
-    return float(pairs.mean() / max(pairs.std(ddof=1) / np.sqrt(len(pairs)), np.finfo(float).tiny))
+    return float(ratio_of(pairs.mean(), pairs.std(ddof=1) / np.sqrt(len(pairs))))
 
 
 # --- residuals ----------------------------------------------------------------------------------------------------
@@ -361,7 +362,7 @@ def measure_residual_cumulants(
             )
             scatter = n_groups * unfoldings[0] - (n_groups - 1) * unfoldings[1:]
             variance = float(scatter.var(axis=0, ddof=1).mean()) / n_groups
-            size = float((unfoldings[0] ** 2).sum()) / max(variance, np.finfo(float).tiny)
+            size = float(ratio_of((unfoldings[0] ** 2).sum(), variance))
             total += ResidualSums(size, unfoldings[0].size, size, unfoldings[0].size)
     for j in plan.components_with_maps:
         gram = np.zeros_like(plan.metrics[j])

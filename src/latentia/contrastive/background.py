@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 
 from .. import _fields as of
 from .._parameters import Anything, Integer
@@ -29,7 +29,7 @@ from .._validation import number_table, table_blocks
 from ..evidence import Check, ComponentView, PartErrors, above, error_checks
 from ..evidence.limits import MAX_DIRECTION_ERROR
 from ..exceptions import LatentiaError
-from ..fitting.base import fitted, fitting
+from ..fitting.base import NamedOutput, fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
 from ..moments import ColumnSpan
 from ..passes import Blocks, Folds, assign_folds
@@ -64,7 +64,7 @@ class _Fit(NamedTuple):
     coordinate_choice: CoordinateChoice
 
 
-class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged[Moments, _Fit]):
+class BackgroundPCA(NamedOutput, TransformerMixin, Staged[Moments, _Fit]):
     """Directions along which cases vary more than controls: contrastive PCA with its strength from the data.
 
     Choose it for two tables of different rows with the same columns, such as patients and healthy people, where differences

@@ -16,14 +16,14 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .. import _fields as of
 from .._parameters import Choice, check_parameter
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
-from ..fitting.base import fitted, fitting
+from ..fitting.base import NamedOutput, fitted, fitting
 from ..fitting.stages import Fitted
+from ..linalg.ratios import ratio_of
 from ..moments import ColumnSpan, cross_cumulant
 from ._estimator import ContrastiveEstimator, SpecificMoments, ViewsTransformer
 from ._extract import compute_part_cumulant, compute_specific_cumulant
@@ -40,7 +40,7 @@ class _Parts(NamedTuple):
     s3: np.ndarray
 
 
-class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, ContrastiveEstimator):
+class ContrastiveComponents(NamedOutput, ViewsTransformer, ContrastiveEstimator):
     """Split two views into a shared part and a part of each: the linear map between them, covariances and cumulants.
 
     Of rows u = s1 + s2 and v = A s2 + s3 with independent s1, s2 and s3 of any distribution, the fit learns A without a model
@@ -191,9 +191,8 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
         )
 
     def _compare(self, answer: _Parts, reference: _Parts) -> np.ndarray:
-        tiny = np.finfo(float).tiny
         return np.array(
-            [np.linalg.norm(a - b) / max(np.linalg.norm(a), tiny) for a, b in zip(answer, reference, strict=True)]
+            [ratio_of(np.linalg.norm(a - b), np.linalg.norm(a)) for a, b in zip(answer, reference, strict=True)]
         )
 
     def _component_numbers(self, answer: _Parts) -> list[np.ndarray]:

@@ -20,6 +20,7 @@ from ..evidence import Check, Evidence, at_most
 from ..exceptions import LatentiaError
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted
+from ..linalg.ratios import ratio_of
 from ..moments import ColumnSpan
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments, measure_group_misfit
 
@@ -301,7 +302,7 @@ def _match_correlations(
         gap = target - mean
         size = float(gap @ gap)
         step = np.linalg.solve(spread + _RIDGE * np.trace(spread) / len(spread) * np.eye(len(spread)), gap)
-        step *= max(0.0, 1 - noise / max(size, np.finfo(float).tiny))
+        step *= max(0.0, 1 - ratio_of(noise, size))
         if not np.isfinite(step).all():
             break
         if size < min_gap:

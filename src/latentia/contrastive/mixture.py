@@ -28,6 +28,7 @@ from ..exceptions import LatentiaError
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted
 from ..likelihood import normalised
+from ..linalg.ratios import ratio_of
 from ..moments import ColumnSpan
 from ..tensor import apply_to_modes, decompose
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments
@@ -229,7 +230,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         limit = _MAX_RESIDUAL if specific.extraction.map.choice.is_unbiased else _MAX_RESIDUAL_LEAST_SQUARES
         return [
             Check(
-                "third cumulants explained", "|R|^2 / |N|^2", float((residual**2).sum()) / max(noise, np.finfo(float).tiny),
+                "third cumulants explained", "|R|^2 / |N|^2", float(ratio_of((residual**2).sum(), noise)),
                 at_most(limit, "1 for noise"),
                 "Third cumulants of s1 that the components do not explain, relative to noise. Above the limit some "
                 "components merge several.",
@@ -252,9 +253,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
                 predicted = cumulant_of_points(points, answer.weights, order)
                 noise = float(group_cumulants.var(axis=0, ddof=1).mean()) / len(group_cumulants)
                 mean = group_cumulants.mean(axis=0)
-                gain += (
-                    float(2 * (mean * predicted).sum() - (predicted**2).sum()) / max(noise, np.finfo(float).tiny) / 2
-                )
+                gain += float(ratio_of(2 * (mean * predicted).sum() - (predicted**2).sum(), noise)) / 2
         penalty = 0.5 * (len(answer.means) - 1) * (rank + 1) * np.log(specific.extraction.sums.n)
         return [
             Check(

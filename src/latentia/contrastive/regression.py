@@ -18,10 +18,12 @@ from sklearn.metrics import r2_score
 
 from .. import _fields as of
 from .._parameters import Choice, Number, OrNone
-from .._validation import check_same_rows
+from .._validation import check_same_rows, weights_of
 from ..evidence import Evidence, PartErrors
+from ..exceptions import LatentiaError
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted
+from ..linalg.ratios import ratio_of
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments, measure_target_misfit
 from ._weak import ShrunkRegression
 from .views import target_column
@@ -213,7 +215,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         return parts.widen(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._max_distance)
 
     def _compare(self, answer: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        return np.abs(answer - reference) / max(float(np.sqrt(np.mean(answer**2))), np.finfo(float).tiny)
+        return np.asarray(ratio_of(np.abs(answer - reference), np.sqrt(np.mean(answer**2))))
 
     def _component_numbers(self, answer: np.ndarray) -> list[np.ndarray]:
         """Return all coefficients for each of them: they are compared as one vector."""
@@ -267,7 +269,9 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         true = target_column(y)
         predicted = self.predict(U, V)
         check_same_rows(U=len(predicted), y=len(true))
-        return float(r2_score(true, predicted, sample_weight=sample_weight))
+        if len(true) < 2:
+            raise LatentiaError("R^2 needs at least two rows; found one.")
+        return float(r2_score(true, predicted, sample_weight=weights_of(sample_weight, len(true))))
 
 
 def _regression_covariance(specific: SpecificMoments) -> np.ndarray:

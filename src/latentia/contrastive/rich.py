@@ -27,6 +27,7 @@ from ..evidence.limits import MAX_RELATIVE_ERROR
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
+from ..linalg.ratios import ratio_of
 from ..moments import ColumnSpan, span_of
 from ..passes import Blocks, Folds, assign_folds
 from ._rich_maps import FIRM_DEVIATIONS, Parts, Plan, ResidualSums, find_parts, measure_residual_cumulants, solve
@@ -560,7 +561,7 @@ def _standardise_maps(model: RichComponents, j: int, scale: np.ndarray | None = 
 
 
 def _relative_error(maps: np.ndarray, reference: np.ndarray) -> float:
-    return float(np.linalg.norm(reference - maps) / max(np.linalg.norm(maps), np.finfo(float).tiny))
+    return float(ratio_of(np.linalg.norm(reference - maps), np.linalg.norm(maps)))
 
 
 # --- evidence -----------------------------------------------------------------------------------------------------

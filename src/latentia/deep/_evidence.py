@@ -21,6 +21,7 @@ from scipy import sparse
 
 from ..evidence import Check, PartErrors, at_least, at_most, error_checks, trivial_checks
 from ..evidence.limits import MAX_FOREIGN_SHARE
+from ..linalg.ratios import ratio_of
 from ..passes import Folds
 from ._encode import decode, subtract
 from ._layers import Layer, Rows, select_sign
@@ -210,7 +211,7 @@ def _estimate_edge_errors(
         for part, half in zip(parts, halves, strict=False)
     ]
     predicted = float(np.mean(np.concatenate(of_parts))) + float(doubts.mean())
-    ratio = max(1.0, float(distances[is_similar].mean()) / max(predicted, _TINY))
+    ratio = max(1.0, float(ratio_of(distances[is_similar].mean(), predicted)))
     # Doubts vanish exponentially with the rows. If halves differ by more than their doubts, the doubts of all rows are raised
     # by the same factor; a factor too large for doubts means that the distance itself is the error.
     return np.asarray(
@@ -310,7 +311,7 @@ def _describe_bits(rows: Rows, layer: Layer, n_jobs: int | None) -> LayerDescrip
         fitted,
         _independent_log_likelihood(rows),
         layer.edges.nnz + layer.edges.shape[0] + 1,
-        float(np.sqrt(max(beyond - noise, 0.0) / max(dependence - noise_of_rows, _TINY)))
+        float(np.sqrt(ratio_of(max(beyond - noise, 0.0), max(dependence - noise_of_rows, 0.0))))
         if dependence > 2 * noise_of_rows
         else 0.0,
         _count_missing(unexplained, layer, n_jobs),
@@ -363,7 +364,7 @@ def _describe_columns(rows: Rows, layer: Layer) -> LayerDescription:
         fitted,
         trivial,
         layer.edges.nnz + layer.edges.shape[0],
-        float(np.sqrt(max(residual_correlations - chance, 0.0) / max(correlations - chance, _TINY)))
+        float(np.sqrt(ratio_of(max(residual_correlations - chance, 0.0), max(correlations - chance, 0.0))))
         if correlations > 2 * chance
         else 0.0,
         0.0,

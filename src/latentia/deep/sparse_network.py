@@ -17,14 +17,14 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 
 from .. import _fields as of
 from .._parameters import Choice, Integer, Seed, seed_of
-from .._validation import check_sizes, table_blocks, weighted
+from .._validation import check_sizes, number_array, table_blocks, weighted
 from ..evidence import Check, ComponentView, Evidence, PartErrors, mean_repeat_shares
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..fitting.base import check_size, fitted, fitting
+from ..fitting.base import NamedOutput, check_size, fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine
 from ..passes import Blocks, Folds
@@ -37,7 +37,7 @@ from ._units import MAX_POLISHES
 _OF_COLUMNS = ("scale", "offset", "noise", "variance")  # parameters of each column in a real layer
 
 
-class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged["_Table", list[Layer]]):
+class SparseNetwork(NamedOutput, TransformerMixin, Staged["_Table", list[Layer]]):
     """Sparse deep network: hidden layers of units that are on or off, learned from below.
 
     The fit finds which columns belong to each unit, with signs, and how many units there are; it says for every pair of a unit
@@ -303,15 +303,13 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged["_
         csr_array of bool, or ndarray, of shape (n_rows, n_observed)
         """
         layers = self._layers(layer)
-        try:
-            table = sparse.csr_array(H if sparse.issparse(H) else np.atleast_2d(np.asarray(H)).astype(np.float64))
-        except (TypeError, ValueError) as error:
-            raise LatentiaError(f"Expected rows of 0 and 1 ({error}).", parameter="H") from error
+        table = H if sparse.issparse(H) else np.atleast_2d(number_array(H, "H"))
         n_units = layers[-1].edges.shape[0]
-        if table.shape[1] != n_units:
+        if table.ndim != 2 or table.shape[1] != n_units:
             raise LatentiaError(
-                f"Expected H with {n_units} columns, one per unit of layer {len(layers)}; found {table.shape[1]}."
+                f"Expected H with {n_units} columns, one per unit of layer {len(layers)}; found the shape {table.shape}."
             )
+        table = sparse.csr_array(table)
         hidden = BinaryRows.from_table(_check_binary(table, np.arange(table.shape[0]), None))
         rows = decode_rows(hidden, layers, self.n_jobs)
         return rows if isinstance(rows, np.ndarray) else rows.table()

@@ -19,6 +19,7 @@ from ..evidence import (
     within,
 )
 from ..evidence.limits import MAX_DIRECTION_ERROR, NOISE_RATIO, STANDARD_ERRORS
+from ..linalg.ratios import ratio_of
 from ..metrics import atom_coherence
 from ._sparse_codes import CodeSums
 from ._sparsity import MAX_UNDERCODED_SHARE, measure_undercoding
@@ -142,7 +143,8 @@ def dictionary_checks(
             "Beyond it the connection graph seldom finds clusters.", "Theorem 5.4",
         ),
         Check(
-            "noise over signal", "s / (k c^2 / n)^1/2", measured.noise / max(amplitude * np.sqrt(k / n), 1e-300), at_most(0.4),
+            "noise over signal", "s / (k c^2 / n)^1/2", float(ratio_of(measured.noise, amplitude * np.sqrt(k / n))),
+            at_most(0.4),
             "Standard deviation of an entry's noise over that of its signal.", "Theorem 5.4",
         ),
         *_graph_checks(measured),

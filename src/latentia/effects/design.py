@@ -12,6 +12,7 @@ from scipy.linalg import qr
 
 from .._entries import is_missing
 from .._frames import check_names_differ
+from .._validation import list_of
 from ..exceptions import LatentiaError
 from ..passes.tables import fill_masked
 from .estimates import column_sizes
@@ -169,12 +170,12 @@ def clusters_of(cluster: Any, data: Any, n_rows: int, parameter: str = "data") -
                 value=cluster,
             )
         cluster = columns[cluster]
-    if not hasattr(cluster, "__len__") or not np.ndim(cluster):
-        raise LatentiaError(
-            f"Expected the name of a column, or a label for every row, not {type(cluster).__name__}.",
-            parameter="cluster",
-        )
-    values = [None if is_missing(value) or value == "" else str(value) for value in list(cluster)]
+    try:
+        labels = list_of(cluster, "cluster")
+    except LatentiaError as error:
+        error.problem = f"Expected the name of a column, or a label for every row, not {type(cluster).__name__}."
+        raise
+    values = [None if is_missing(label) or str(label) == "" else str(label) for label in labels]
     if len(values) != n_rows:
         raise LatentiaError(f"cluster has {len(values)} entries; expected {n_rows}, one for each row of X.")
     numbers = {value: i for i, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
@@ -211,8 +212,9 @@ def columns_by_name(data: Any, n_rows: int, parameter: str = "data") -> dict[Any
     names = list(data) if isinstance(data, Mapping) else getattr(data, "column_names", None) or list(data.columns)
     table = {name: data[name] for name in names}
     for name, column in table.items():
-        if len(column) != n_rows:
-            raise LatentiaError(f"Column {name!r} has {len(column)} entries; expected {n_rows}, one for each row of X.")
+        n_entries = len(column) if hasattr(column, "__len__") else 1
+        if n_entries != n_rows:
+            raise LatentiaError(f"Column {name!r} has {n_entries} entries; expected {n_rows}, one for each row of X.")
     return table
 
 

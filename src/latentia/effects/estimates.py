@@ -22,6 +22,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 
 _POOLED_FREEDOM = 10.0  # degrees of freedom of the model variance when pooled with that of clusters
 _TAIL_WEIGHT = (
@@ -114,10 +115,10 @@ class Estimates:
     error: np.ndarray
     freedom: np.ndarray
 
-    def divide(self, sizes: np.ndarray) -> Estimates:
-        """Return the estimates after multiplying terms by ``sizes``."""
+    def multiply(self, sizes: np.ndarray) -> Estimates:
+        """Return the estimates after dividing terms by ``sizes``."""
         with np.errstate(over="ignore"):
-            value, error = self.value / sizes, self.error / sizes
+            value, error = self.value * sizes, self.error * sizes
         if not (np.isfinite(value).all() and np.isfinite(error).all()):
             raise LatentiaError("The effect of a covariate or outcome is out of range. Rescale it.")
         return Estimates(value, error, self.freedom)
@@ -167,7 +168,7 @@ def least_squares(
     component_variance = component_error_variance(scale * value, memberships.errors, sums) / scale**2
     return _combine_variances(
         value @ sums.T, pooled, total_freedom, component_variance, len(memberships.errors)
-    ).divide(sizes[:, None])
+    ).multiply(1 / sizes[:, None])
 
 
 def column_sizes(table: np.ndarray) -> np.ndarray:
@@ -205,7 +206,7 @@ def _cluster_variances(
         trace += (length - overlap).sum(axis=0)
         square += (length**2 - 2 * length * overlap).sum(axis=0)
         cross_traces += np.einsum("gpi,gpj->pij", influence, influence)
-    return variance, trace**2 / np.maximum(square + (cross_traces**2).sum(axis=(1, 2)), 1e-300)
+    return variance, ratio_of(trace**2, square + (cross_traces**2).sum(axis=(1, 2)))
 
 
 def _kurtosis(residuals: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
@@ -215,7 +216,7 @@ def _kurtosis(residuals: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
     """
     size = np.sqrt(np.bincount(group, minlength=n))
     square = np.stack([np.bincount(group, e, n) / size for e in residuals.T]) ** 2
-    return np.maximum((square**2).mean(axis=1) / np.maximum(square.mean(axis=1) ** 2, 1e-300) - 3, 0)
+    return np.maximum(ratio_of((square**2).mean(axis=1), square.mean(axis=1) ** 2) - 3, 0)
 
 
 def _sum_by_group(first: np.ndarray, second: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
@@ -318,7 +319,7 @@ def outcomes(
         mean_variance = (sums**2).sum(axis=1) * (coefficient_errors**2).mean()
         component_variance = (((coefficient_errors @ sums.T) ** 2).mean(axis=0) + mean_variance)[None] / 2
     freedom = np.array([[max(len(groups) - len(coefficients), 1)]])
-    return _combine_variances(value, variance, freedom, component_variance, len(memberships.errors)).divide(1 / size)
+    return _combine_variances(value, variance, freedom, component_variance, len(memberships.errors)).multiply(size)
 
 
 def _combine_variances(
@@ -327,7 +328,7 @@ def _combine_variances(
     """Combine the variances of rows and components, the latter with few degrees of freedom per split."""
     total = np.maximum(variance + component_variance, 1e-300)
     information = variance**2 / freedom + component_variance**2 / (_SPLIT_FREEDOM * max(n_splits, 1))
-    return Estimates(value, np.sqrt(total), total**2 / np.maximum(information, 1e-300))
+    return Estimates(value, np.sqrt(total), ratio_of(total**2, information))
 
 
 def _noise_share(s: np.ndarray, controls: np.ndarray, noise: np.ndarray, n: int) -> float:

@@ -13,6 +13,7 @@ from .._control_characters import escape_controls
 from .._frames import frame_of_rows
 from .._presentation import presenters
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 from .estimates import Estimates
 
 _MAX_ROWS_SHOWN = 40  # rows that the text shows
@@ -78,9 +79,7 @@ class Effects:
     ) -> Effects:
         """Build intervals and tests against ``null`` by Student's t; ``facts`` are the other attributes."""
         half_widths = student.ppf((1 + level) / 2, estimates.freedom) * estimates.error
-        p_value = 2 * student.sf(
-            np.abs(estimates.value - null) / np.maximum(estimates.error, np.finfo(float).tiny), estimates.freedom
-        )
+        p_value = 2 * student.sf(ratio_of(np.abs(estimates.value - null), estimates.error), estimates.freedom)
         bounds = estimates.value, estimates.value - half_widths, estimates.value + half_widths
         return cls(**facts, **dict(zip(("estimate", "low", "high"), bounds, strict=True)), error=estimates.error,
                    p_value=p_value, plug_in=plug_in, level=level)  # fmt: skip

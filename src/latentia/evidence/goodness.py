@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
+from ..linalg.ratios import ratio_of
 from ..tensor import apply_to_modes
 from .checks import Check, at_most
 from .limits import NOISE_RATIO
@@ -90,7 +91,7 @@ class Misfit:
             float(noise),
             float(total),
         )  # whose quotients may be infinite, without a warning
-        return cls(residual / max(noise, _TINY), share_of(residual - limit * noise, total), limit)
+        return cls(float(ratio_of(residual, noise)), share_of(residual - limit * noise, total), limit)
 
     def bias(self, distances: np.ndarray) -> np.ndarray:
         """Return the error that the misfit adds to each component, from distances to the nearest other one, shape (K,)."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from .._parameters import Integer, check_parameter
 from ..exceptions import LatentiaError, NotSupportedWarning
 from ..passes.dask import convert_collections
 
@@ -28,8 +29,8 @@ def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_stat
     -------
     ndarray of shape (K,)
     """
-    if n_splits < 1:
-        raise LatentiaError("expected at least one split.", parameter="n_splits", value=n_splits)
+    check_parameter("n_splits", n_splits, Integer(1))
+    check_parameter("random_state", random_state, Integer(0))
     signature = inspect.signature(estimator.fit)
     unknown = [name for name in named if name not in signature.parameters]
     if unknown:

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Concatenate, ParamSp
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
 from .._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from .._presentation import presenters
-from .._validation import check_same_rows
+from .._validation import check_same_rows, list_of
 from ..comparing.levels import Levels, levels_of
 from ..comparing.news import News, find_news
 from ..comparing.profile import Profile
@@ -287,6 +288,30 @@ class Estimator(BaseEstimator):
     def tables(self) -> dict[str, Table]:
         """Tables of `summary` that need no data: ``model.tables["components"].to_frame()``."""
         return self.summary().tables
+
+
+class NamedOutput(ClassNamePrefixFeaturesOutMixin):
+    """Estimators whose ``transform`` has a column for each component, named by the class."""
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the columns of the data, which must be those of the fit; otherwise not used.
+
+        Returns
+        -------
+        ndarray of str, shape (K,)
+        """
+        names = None if input_features is None else list_of(input_features, "input_features")
+        try:
+            return np.asarray(super().get_feature_names_out(names))
+        except NotFittedError:
+            raise
+        except ValueError as error:
+            raise LatentiaError(f"{error}.", parameter="input_features") from error
 
 
 def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:

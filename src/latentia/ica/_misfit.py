@@ -23,6 +23,7 @@ from scipy import stats
 
 from ..evidence import Misfit
 from ..evidence.limits import MANY_STANDARD_ERRORS, NOISE_RATIO
+from ..linalg.ratios import ratio_of
 from ..moments import FourthCumulants
 from ..tensor.operators import SymmetricFour
 
@@ -107,10 +108,10 @@ def measure_cumulant_fit(
     other_part, other_noise = residual - joint_part, max(noise - joint_noise, np.finfo(float).tiny)
     entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - (k * n_sources if is_noisy else k * (k + 1) // 2)
     limit = _compute_limit(entries, len(noises))
-    ratio = max(residual / max(noise, np.finfo(float).tiny), other_part / other_noise)
+    ratio = max(ratio_of(residual, noise), ratio_of(other_part, other_noise))
     excess = max(other_part - (limit if is_noisy else 1.0) * other_noise, 0.0) if ratio > limit else 0.0
     size = float(residual + kurtosis @ kurtosis)
-    misfit = Misfit(float(ratio), float(np.sqrt(excess / size)))
+    misfit = Misfit(float(ratio), float(np.sqrt(ratio_of(excess, size))))
     if is_noisy:
         unmixing = np.linalg.inv(np.linalg.cholesky(unmixing @ sums.covariance @ unmixing.T)) @ unmixing
         cumulant = sums.cumulant(unmixing.T)
@@ -168,7 +169,7 @@ def _measure_excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> 
     k = cumulant.dim
     fourth, second = k * (k + 1) * (k + 2) * (k + 3) // 24, k * (k + 1) // 2
     min_excess = float(stats.f.isf(_GAUSSIAN_CHANCE, fourth, n_splits * second))
-    return cumulant.norm_squared() / (12 * variance * fourth), max(NOISE_RATIO, min_excess)
+    return float(ratio_of(cumulant.norm_squared(), 12 * variance * fourth)), max(NOISE_RATIO, min_excess)
 
 
 def _estimate_rotation_error(kurtosis: np.ndarray, variance: float) -> np.ndarray:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import Bunch
 
 from .. import _fields as of
@@ -38,10 +38,11 @@ from ..evidence import (
 from ..evidence.limits import MAX_FOREIGN_SHARE, NOISE_RATIO
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.additive import Additive
-from ..fitting.base import fitted, fitting
+from ..fitting.base import NamedOutput, fitted, fitting
 from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
+from ..linalg.ratios import ratio_of
 from ..moments import (
     ColumnMoments,
     ColumnSpan,
@@ -75,7 +76,7 @@ _ROUGH_OPTIONS: dict[str, Any] = {"n_init": 2, "max_iter": 30, "tol": 1e-3}  # f
 _MAX_COMPONENTS = 96  # Their fourth moments, four groups of (pairs x pairs), fit into a gigabyte.
 
 
-class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive["_Moments", "_Unmixing"]):
+class TensorICA(NamedOutput, TransformerMixin, Additive["_Moments", "_Unmixing"]):
     """Independent component analysis by tensor decomposition of the fourth cumulant.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -696,7 +697,7 @@ def _choose_noise_model(recovery: _Recovery, moments: _Moments, seed: int, has_r
             return replace(recovery, rival=noisy, rival_error=float(np.sqrt((errors**2).mean())))
         noisy_fit = measure_cumulant_fit(sums, halves, noisy.matrix, noisy.rest)
         distance = _crosstalk(recovery.unmixing.matrix @ noisy.inverse).mean()
-        ratio = float((distance / max(errors.mean(), np.finfo(float).tiny)) ** 2)
+        ratio = float(ratio_of(distance, errors.mean()) ** 2)
         if ratio > NOISE_RATIO and noisy_fit.misfit.share <= orthogonal_fit.misfit.share / 2:
             return _replace_by_noisy(recovery, noisy, ratio)
         return replace(recovery, noise_ratio=ratio)

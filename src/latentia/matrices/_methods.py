@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
 from .._parameters import Number, OrNone, check_parameter, seed_of
-from .._validation import column_names
+from .._validation import array_of, column_names, number_array
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, check_size, fitted
 from ..linalg import scaled_eigenspace
@@ -142,7 +142,7 @@ class MatrixMethods(Estimator):
             check_is_fitted(other)
             other, scale = other._matrix.factored, other._matrix.scale
         elif not hasattr(other, "rows"):
-            table = np.asarray(other.toarray() if sparse.issparse(other) else other, dtype=np.float64)
+            table = number_array(other.toarray() if sparse.issparse(other) else other, "other")
             if table.ndim != 2 or (self.symmetric and table.shape[0] != table.shape[1]):
                 raise LatentiaError(f"other has the shape {table.shape}: expected a square array.")
             other = DenseTable(table)
@@ -364,6 +364,7 @@ class MatrixMethods(Estimator):
             if (np.diag(spectral.core) <= 0).any():
                 raise LatentiaError("B has a negative eigenvalue, so it has no topics with independent words.")
             return topics_from_triples(spectral, self.marginals_, triples, self._seed)
+        check_parameter("min_count", min_count, Number(0, closed="low"))
         min_frequency = min_count / (2 * self.n_pairs_)
         return topics_from_anchors(spectral, self.marginals_, self.n_components, anchors, min_frequency, self.n_jobs)
 
@@ -381,7 +382,7 @@ class MatrixMethods(Estimator):
         return self.n_features_in_ if self.symmetric else len(self.column_marginals_)
 
     def _check_words(self, i: Any, columns: bool = False) -> np.ndarray:
-        words, size = np.asarray(i), self._n_columns if columns else self.n_features_in_
+        words, size = array_of(i, "words"), self._n_columns if columns else self.n_features_in_
         words = words.astype(np.int64) if not words.size else words
         if words.dtype.kind not in "iu" or (words.size and (words.min() < 0 or words.max() >= size)):
             raise LatentiaError(f"Expected words as whole numbers from 0 to {size - 1}.")

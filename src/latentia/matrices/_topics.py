@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import array_of
 from ..exceptions import LatentiaError
 from ..simplex import distributions, farthest_vertices, simplex_least_squares
 from ..tensor import apply_to_modes, decompose_whitened
@@ -43,7 +44,7 @@ def topics_from_triples(model: LowRankProduct, marginals: np.ndarray, triples: A
     With Q^T B Q = I the tensor E[Q_x (x) Q_y (x) Q_z] over triples is orthogonally decomposable, and its eigenvectors are
     the whitened topics.
     """
-    words = np.asarray(triples)
+    words = array_of(triples, "triples")
     if words.ndim != 2 or words.shape[1] != 3 or words.dtype.kind not in "iu" or not len(words):
         raise LatentiaError(
             f"triples has shape {words.shape} and dtype {words.dtype}: expected three whole numbers a row."
@@ -86,7 +87,7 @@ def topics_from_anchors(
             )
         corners, _ = farthest_vertices(points, n_topics, candidates=candidates)
     else:
-        corners = np.asarray(anchors)
+        corners = array_of(anchors, "anchors")
         is_valid = corners.shape == (n_topics,) and corners.dtype.kind in "iu" and len(np.unique(corners)) == n_topics
         if not is_valid or corners.min() < 0 or corners.max() >= model.size:
             raise LatentiaError(

@@ -305,7 +305,7 @@ class Table:
             return cls([_read_series(series) for series in frame.iter_columns()], True)
         if sparse.issparse(X):
             raise LatentiaError("Expected a data frame or an array; X is sparse. Use its toarray().")
-        table = fill_masked(X) if hasattr(X, "dtype") else np.array(X, dtype=object)
+        table = np.asarray(fill_masked(X)) if hasattr(X, "dtype") else np.array(X, dtype=object)
         return cls([_read_array(f"x{i}", f"column {i}", cells) for i, cells in enumerate(table.T)], False)
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ..evidence import Check, above
 from ..evidence.limits import STANDARD_ERRORS
+from ..linalg.ratios import ratio_of
 
 
 def compute_linear_scores(
@@ -67,7 +68,7 @@ def build_dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[n
     gain = np.concatenate(gains)
     if not gain.any():
         return []
-    deviations = float(gain.mean() / max(float(gain.std()), np.finfo(float).tiny) * np.sqrt(len(gain)))
+    deviations = float(ratio_of(gain.mean(), gain.std()) * np.sqrt(len(gain)))
     return [
         Check(
             "better than independent views", "standard errors", deviations, above(STANDARD_ERRORS),

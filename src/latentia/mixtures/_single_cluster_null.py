@@ -113,7 +113,7 @@ def _measure_gain(mixture: Mixture, rows: np.ndarray, other_rows: np.ndarray) ->
     scale = np.vstack([rows, other_rows]).std(axis=0)
     center, scale = rows.mean(axis=0), np.where(scale > 0, scale, 1.0)
     values, axes = np.linalg.eigh(oas((rows - center) / scale, assume_centered=True)[0])
-    values = np.maximum(values, _MIN_VARIANCE_SHARE * values[-1])
+    values = np.maximum(values, _MIN_VARIANCE_SHARE * max(values[-1], _MIN_VARIANCE_SHARE))  # Rows may be equal.
     squares = np.square((other_rows - center) / scale @ axes) / values
     constant = np.log(2 * np.pi * values).sum() + 2 * np.log(scale).sum()
     trivial = -0.5 * (squares.sum(axis=1) + constant)

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from .._validation import array_of
 from ..exceptions import LatentiaError
 from ..passes import Block, Blocks, accumulate
 from ..passes.formats import rows_fit
@@ -92,7 +93,7 @@ def count_pairs(
     if isinstance(pairs, (str, os.PathLike)):
         return _count_file(pairs, n_words, n_jobs, progress)
     if not isinstance(pairs, Blocks):
-        pairs = np.asanyarray(pairs)
+        pairs = array_of(pairs, "pairs")
         if pairs.ndim != 2 or pairs.shape[1] not in (2, 3) or pairs.dtype.kind not in "iuf":
             raise LatentiaError(
                 f"The pairs have shape {pairs.shape} and type {pairs.dtype}: two columns of whole numbers."

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtri
 
+from ..linalg.ratios import ratio_of
 from .vectors import Coordinates
 from .views import CommonFrame, ViewSums
 
@@ -55,7 +56,7 @@ class Residual(NamedTuple):
             (noise_array @ earlier) ** 2 for i, noise_array in enumerate(noises) for earlier in noises[:i]
         ]
         if squared_products and noise > 0:
-            degrees = min(noise**2 / max(float(np.mean(squared_products)), np.finfo(float).tiny), len(noises[0]))
+            degrees = min(ratio_of(noise**2, np.mean(squared_products)), len(noises[0]))
             degrees = max(degrees, 1.0)
             noise *= max(1.0, float(fdtri(degrees, len(noises) * degrees, _NOISE_QUANTILE)) / _REFERENCE_RATIO)
         return cls(float((_flat(residuals) ** 2).sum()), noise, float((_flat(predictions) ** 2).sum()))
@@ -131,7 +132,7 @@ def independent_rows(m: ViewSums, halves: Halves) -> float:
     noise = np.mean(
         [sum(_sum_of_squares(first.firsts[a] - second.firsts[a]) for a in range(3)) / 4 for first, second in halves]
     )
-    return float(np.clip(variance / max(float(noise), np.finfo(float).tiny), 2, m.n))
+    return float(np.clip(ratio_of(variance, noise), 2, m.n))
 
 
 def means_given_middle(m: ViewSums, middle: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:

@@ -30,6 +30,7 @@ from ..evidence import (
 )
 from ..evidence.limits import MANY_STANDARD_ERRORS, MAX_L1_ERROR, NOISE_RATIO, STANDARD_ERRORS
 from ..likelihood import Refinement
+from ..linalg.ratios import ratio_of
 from ..passes import sample_rows
 from ..simplex import distributions
 from ..tensor import apply_to_modes
@@ -271,7 +272,7 @@ def _theorem(model: Any, counts: DocumentCounts) -> list[Check]:
     if not smallest > 1e-9 * largest or labelled <= 0:
         return lines
     arguments = {"smallest": smallest, "pairs": pairs, "triples": triples, "delta": _DELTA, "longest": counts.longest}
-    imbalance = float(model.weights_[0] / max(model.weights_[-1], np.finfo(float).tiny))
+    imbalance = float(ratio_of(model.weights_[0], model.weights_[-1]))
     needed = bounds.multilabel_documents(model.n_components, imbalance=imbalance, **arguments)
     errors = bounds.multilabel_errors(counts.n_rows, largest=largest, labelled_pairs=labelled, **arguments)
     return [

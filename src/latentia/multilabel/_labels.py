@@ -32,7 +32,9 @@ class LabelSets:
     dense : bool
     dtype : str
     names : list of str or None
-        Column names of a data frame.
+        Column names of a data frame, or the labels of lists.
+    of_lists : bool
+        True if every row was a list of labels.
     """
 
     classes: Annotated[np.ndarray, of.symbols("L")]
@@ -40,6 +42,7 @@ class LabelSets:
     dense: bool = False
     dtype: str = "int8"
     names: list[str] | None = None
+    of_lists: bool = False
 
     def like_fitted(self, table: sparse.csr_array) -> Any:
         """Return a predicted table of 0 and 1 in the form of Y."""
@@ -70,7 +73,7 @@ def read_label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
 
 def read_labels_like(Y: Any, form: LabelSets, name: str = "y") -> Any:
     """Return label sets of other rows with a column for each label of the fit; lists of labels go by name."""
-    if form.names is None or not _holds_lists(Y):
+    if form.names is None or not (_holds_lists(Y) or (form.of_lists and _are_lists(Y))):
         return number_table(Y, name)
     labels = [[str(label) for label in row] for row in Y]
     unknown = sorted({label for row in labels for label in row}.difference(form.names))
@@ -83,11 +86,17 @@ def read_labels_like(Y: Any, form: LabelSets, name: str = "y") -> Any:
 
 def _holds_lists(Y: Any) -> bool:
     """Return True if every row is a list, tuple or set of labels: texts, or of different lengths."""
-    rows = list(Y) if isinstance(Y, (list, tuple)) or getattr(Y, "ndim", 0) == 1 else []
-    if not rows or not all(isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in rows):
+    if not _are_lists(Y):
         return False
+    rows = list(Y)
     texts = any(isinstance(label, str) for row in rows for label in row)
     return texts or any(isinstance(row, (set, frozenset)) for row in rows) or len({len(row) for row in rows}) > 1
+
+
+def _are_lists(Y: Any) -> bool:
+    """Return True if every row is a list, tuple or set."""
+    rows = list(Y) if isinstance(Y, (list, tuple)) or getattr(Y, "ndim", 0) == 1 else []
+    return bool(rows) and all(isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in rows)
 
 
 def _tables_of_lists(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
@@ -101,7 +110,7 @@ def _tables_of_lists(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
         raise LatentiaError("All lists of labels in Y are empty; expected some labels.")
     table.sort_indices()
     names = [str(label) for label in labels.classes_]
-    return table.astype(np.int8), LabelSets(np.arange(len(names)), False, True, "int8", names)
+    return table.astype(np.int8), LabelSets(np.arange(len(names)), False, True, "int8", names, True)
 
 
 def _plain(table: np.ndarray) -> np.ndarray:
@@ -114,12 +123,18 @@ def _plain(table: np.ndarray) -> np.ndarray:
         return table
 
 
-def _classes(column: np.ndarray) -> tuple[sparse.csr_array, LabelSets]:
+def read_classes(Y: Any, name: str) -> np.ndarray:
+    """Return the class of every row."""
     try:
-        column = column_or_1d(column, warn=True)
+        column = np.asarray(column_or_1d(Y, warn=True))
         check_classification_targets(column)
-    except ValueError as error:
-        raise LatentiaError(f"Y: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise LatentiaError(f"{name}: {error}") from error
+    return column
+
+
+def _classes(column: np.ndarray) -> tuple[sparse.csr_array, LabelSets]:
+    column = read_classes(column, "Y")
     classes, codes = np.unique(column, return_inverse=True)
     if not len(classes):
         raise LatentiaError("Y is empty; expected a label set or a class for every row.")

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from .. import _fields as of
 from .._parameters import Integer, Number, check_parameter
-from .._validation import check_same_rows, column_names, table_blocks
+from .._validation import array_of, check_same_rows, column_names, number_array, table_blocks, weighted_mean, weights_of
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, check_size, fitted
 from ..metrics import document_auc
@@ -20,7 +20,7 @@ from ._calibration import Calibration
 from ._documents import overall_words
 from ._explain import Explanation, explain_by_head, explain_by_topics
 from ._features import features, words
-from ._labels import LabelSets, read_labels_like
+from ._labels import LabelSets, read_classes, read_labels_like
 from ._likelihood import LogProbabilities, log_probabilities, topic_posterior
 from ._scores import LinearScores, project
 
@@ -162,7 +162,7 @@ class LabelMethods(ClassifierMixin, Estimator):
         """
         if self._labels.one_class:
             return self.classes_[self.top_labels(X, 1)[0][:, 0]]
-        if threshold == "f1":
+        if isinstance(threshold, str) and threshold == "f1":
             threshold = self.threshold_
         check_parameter("threshold", threshold, Number(0, 1, "both"))
         if n_labels is not None:
@@ -220,16 +220,17 @@ class LabelMethods(ClassifierMixin, Estimator):
         float
         """
         if self._labels.one_class:
-            return super().score(X, y, sample_weight)
+            predicted, classes = self.predict(X), read_classes(y, "y")
+            check_same_rows(X=len(predicted), y=len(classes))
+            return weighted_mean(predicted == classes, sample_weight)
         labels, scores = self._read_label_sets(y), self._all_scores(X)
         check_same_rows(X=len(scores), y=labels.shape[0])
         auc = document_auc(labels, scores)
-        is_known = np.isfinite(auc)
+        weights = weights_of(sample_weight, len(auc))
+        is_known = np.isfinite(auc) & (True if weights is None else weights > 0)
         if not is_known.any():
             raise LatentiaError("No row of y has a label and lacks another; the AUC needs such rows.")
-        return float(
-            np.average(auc[is_known], weights=None if sample_weight is None else np.asarray(sample_weight)[is_known])
-        )
+        return weighted_mean(auc[is_known], None if weights is None else weights[is_known])
 
     def _read_label_sets(self, Y: Any, name: str = "y") -> Any:
         """Return label sets of other rows, in any form that ``fit`` takes, with a column for each label of the fit."""
@@ -269,7 +270,7 @@ class LabelMethods(ClassifierMixin, Estimator):
 
     def _columns_of(self, labels: Any) -> np.ndarray:
         """Return checked column numbers of Y."""
-        columns, n_labels = np.atleast_1d(np.asarray(labels)), len(self.classes_)
+        columns, n_labels = np.atleast_1d(array_of(labels, "labels")), len(self.classes_)
         if columns.dtype.kind not in "iu" or columns.ndim != 1 or not ((columns >= 0) & (columns < n_labels)).all():
             raise LatentiaError(f"labels={labels!r}; expected columns of Y, whole numbers from 0 to {n_labels - 1}.")
         return columns
@@ -326,10 +327,10 @@ class LabelMethods(ClassifierMixin, Estimator):
         ndarray of the same shape
         """
         try:
-            scores = np.asarray(scores, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            problem = f"expected raw scores, as decision_function returns them ({error})."
-            raise LatentiaError(problem, parameter="scores") from error
+            scores = number_array(scores, "scores")
+        except LatentiaError as error:
+            error.problem = f"expected raw scores, as decision_function returns them. {error.problem}"
+            raise
         if np.isnan(scores).any():
             raise LatentiaError(
                 "expected raw scores, as decision_function returns them; found NaN.", parameter="scores"

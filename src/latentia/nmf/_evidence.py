@@ -24,6 +24,7 @@ from ..evidence import (
 from ..evidence.limits import MAX_RELATIVE_ERROR
 from ..exceptions import LatentiaError
 from ..linalg import unit_rows
+from ..linalg.ratios import ratio_of
 from ..metrics import nearest_others
 from ..simplex import hull_separation
 from ._descent import row_weights
@@ -140,7 +141,7 @@ class FitMeasurements:
     def outside_noise(self, seed: int, n_jobs: int | None = None) -> float:
         """Return the squared distance of the points from the hull, over the same of points with new noise."""
         refit = self.refit(self.redraw_points(np.random.default_rng([seed, 104])), self.vertices, n_jobs)
-        return self.span_residual / max(refit.span_residual, np.finfo(float).tiny)
+        return float(ratio_of(self.span_residual, refit.span_residual))
 
     def _compute_basis(self) -> np.ndarray:
         _, sizes, directions = np.linalg.svd(self.vertices, full_matrices=False)
@@ -211,7 +212,7 @@ def _measure_distances(measured: FitMeasurements, refit: FitMeasurements) -> np.
     within = component_distances(measured.vertices, refit.vertices, measured.mixing)
     cone = measured.mixing == "cone"
     lengths = np.linalg.norm(measured.vertices, axis=1) if cone else rms_length(measured.vertices)
-    return np.hypot(within, np.sqrt(measured.hidden) / np.maximum(lengths, np.finfo(float).tiny))
+    return np.hypot(within, ratio_of(np.sqrt(measured.hidden), lengths))
 
 
 def evidence_checks(
@@ -336,7 +337,7 @@ def _measure_weakest_direction(measured: FitMeasurements) -> float | None:
     fitted = np.linalg.qr(weights, mode="r") @ measured.vertices
     smallest = float(np.linalg.svd(fitted, compute_uv=False)[r - 1])
     noise = np.sqrt(measured.noise) * (np.sqrt(m) + np.sqrt(measured.dimension))
-    return min(smallest / max(noise, 1e-300), 1e6)
+    return min(float(ratio_of(smallest, noise)), 1e6)
 
 
 def _count_pure_rows(measured: FitMeasurements) -> np.ndarray:

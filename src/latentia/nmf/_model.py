@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 
 from .. import _fields as of
 from .._entries import missing_entries
 from .._validation import check_gaps, number_table, table_blocks, weighted
 from ..evidence import ComponentView
 from ..exceptions import LatentiaError
-from ..fitting.base import fitted
+from ..fitting.base import NamedOutput, fitted
 from ..fitting.stages import Fitted, Moments, Parameters, Staged
 from ..moments import ColumnSpan, span_without_constants
 from ..passes import Blocks
@@ -25,7 +25,7 @@ _MAX_UNIT_RATIO = 1e100  # largest ratio between the sizes of rows and component
 _MAX_DENSE_ENTRIES = 1 << 22  # entries of rows that are made dense at a time
 
 
-class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged[Moments, Parameters]):
+class FactorModel(NamedOutput, TransformerMixin, Staged[Moments, Parameters]):
     """Base of estimators of X = A W."""
 
     mixing_kind_: Literal["simplex", "cone"] = "cone"
@@ -171,6 +171,13 @@ def _remove_size_effect(weights: np.ndarray, components: np.ndarray) -> np.ndarr
     centred = weights - weights.mean(axis=0)
     size = centred @ components.sum(axis=1)
     return np.asarray(centred - np.outer(size, size @ centred / max(float(size @ size), np.finfo(float).tiny)))
+
+
+def dense_parts(table: Any) -> Iterator[np.ndarray]:
+    """Yield groups of rows as arrays of floats, so that sums over them have the same bits however the table is stored."""
+    table, step = table.tocsr() if sparse.issparse(table) else table, max(1, _MAX_DENSE_ENTRIES // table.shape[1])
+    for first in range(0, table.shape[0], step):
+        yield to_dense(table[first : first + step])
 
 
 def to_dense(rows: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ from .._validation import check_sizes
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_svd
 from ..passes import Blocks
+from ._model import dense_parts, to_dense
 
 _DIRECTIONS_PER_COMPONENT, _SPARE_DIRECTIONS = 3, 20  # number of leading singular vectors
 _MIN_FEATURE_RATIO = 2  # with more features than this multiple of the vectors, rows are replaced by their coordinates
@@ -146,18 +147,20 @@ def compute_leading_triplets(
     """Return the n largest singular triplets of a table without those of zero: shapes (m, k), (k,), (k, d)."""
     if min(rows.shape) > _MAX_DIRECT_SIZE:
         return block_krylov_svd(rows, n, n_passes=n_passes, random_state=seed)
-    if not sparse.issparse(rows) and max(rows.shape) <= _MAX_DIRECT_SIZE:
-        row_vectors, sizes, directions = np.linalg.svd(rows, full_matrices=False)
+    if max(rows.shape) <= _MAX_DIRECT_SIZE:
+        row_vectors, sizes, directions = np.linalg.svd(to_dense(rows), full_matrices=False)
         chosen = np.flatnonzero(sizes > _RANK_TOL * sizes[:1])[:n]
         return row_vectors[:, chosen], sizes[chosen], directions[chosen]
     is_wide = rows.shape[1] > rows.shape[0]
-    table = rows if is_wide else rows.T
-    gram = table @ table.T
-    squares, vectors = np.linalg.eigh(gram.toarray() if sparse.issparse(gram) else gram)
+    table = rows.T if is_wide else rows
+    gram = np.zeros((table.shape[1],) * 2)
+    for part in dense_parts(table):
+        gram += part.T @ part
+    squares, vectors = np.linalg.eigh(gram)
     chosen = np.flatnonzero(squares > _RANK_TOL * squares[-1:])[::-1][:n]
     sizes, vectors = np.sqrt(squares[chosen]), vectors[:, chosen]
-    column_vectors = (table.T @ vectors) / sizes
-    return (vectors, sizes, column_vectors.T) if is_wide else (column_vectors, sizes, vectors.T)
+    long_vectors = np.vstack([part @ vectors for part in dense_parts(table)]) / sizes
+    return (vectors, sizes, long_vectors.T) if is_wide else (long_vectors, sizes, vectors.T)
 
 
 def read_table(blocks: Blocks, missing: bool = False) -> Table:

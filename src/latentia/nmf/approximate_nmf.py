@@ -46,7 +46,7 @@ from ._evidence import (
     surplus_check,
 )
 from ._misfit import Bend, estimate_clipping_bias
-from ._model import FactorModel, to_dense
+from ._model import FactorModel, dense_parts, to_dense
 from ._points import Table, compute_leading_triplets, read_table
 from ._selection import find_hull_vertices
 from ._span import measure_freedom, reduce_negative_parts
@@ -244,7 +244,8 @@ class ApproximateNMF(FactorModel[None, "_Solution"]):
                 f"a table of {n} rows and {d} features supports at most {min(n, d)} components.",
                 at_most=min(n, d), parameter="n_components", value=r,
             )  # fmt: skip
-        energy = float((table.rows * table.rows).sum() if gaps is None else (table.rows[~gaps] ** 2).sum())
+        rows_without_gaps = table.rows if gaps is None else np.where(gaps, 0.0, table.rows)
+        energy = sum(float(np.vdot(part, part)) for part in dense_parts(rows_without_gaps))
         if energy == 0:
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
         is_small = gaps is not None or n * d <= _MAX_DENSE_ENTRIES

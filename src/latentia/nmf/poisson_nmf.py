@@ -30,6 +30,7 @@ from ..exceptions import LatentiaError
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refinement
+from ..linalg.ratios import ratio_of
 from ..moments.counts import Counts, as_counts, check_counts
 from ..passes import Block, Blocks, Folds
 from ._counts import (
@@ -307,7 +308,7 @@ class PoissonNMF(FactorModel[None, _Solution]):
             scatters.append(_measure_scatter(simulated.to_csr_with_gaps(), refit.weights, refit.columns.T)[0])
         scatter, deviation = _measure_scatter(rows[places], weights, components)
         return estimate_bias(components, refits), [
-            _dispersion_check(scatter / max(float(np.mean(scatters)), _TINY), deviation)
+            _dispersion_check(float(ratio_of(scatter, np.mean(scatters))), deviation)
         ]
 
     def _build_checks(

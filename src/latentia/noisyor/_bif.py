@@ -20,7 +20,7 @@ import numpy as np
 
 from .._parameters import Number, check_parameter
 from ..exceptions import LatentiaError
-from ..system.scratch import atomic_file
+from ..system.scratch import atomic_file, path_of
 from .inference import Network
 
 _MAX_PARENTS = 12  # causes of a finding: its table has 2^12 columns
@@ -63,7 +63,7 @@ def write_bif(
     strengths = -np.expm1(-network.weights)
     linked = (strengths >= threshold) & (strengths > 0)
     _check_parents(linked, strengths, finding_names, threshold)
-    target = Path(path)
+    target = path_of(path)
     with atomic_file(target, "w", encoding="ascii", newline="\n") as file:
         _write(file, network, linked, _make_names_safe([*cause_names, *finding_names]))
     return target

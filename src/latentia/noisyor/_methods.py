@@ -10,16 +10,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
 from .._parameters import Number, check_parameter, seed_of
-from .._validation import list_of, weighted_mean
+from .._validation import array_of, list_of, weighted_mean
 from ..comparing.drift import estimate_shares
 from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
-from ..fitting.base import Estimator, check_size, fitted
+from ..fitting.base import Estimator, NamedOutput, check_size, fitted
 from ..fitting.stages import Fitted
 from ..likelihood import noisy_or_rows
 from ..passes import Blocks, sample_rows
@@ -71,7 +71,7 @@ class Diagnosis:
     log_likelihood: float
 
 
-class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
+class NetworkMethods(TransformerMixin, NamedOutput, Estimator):
     """Methods of fitted networks: causes of a row, explanations, draws, names, a graph."""
 
     weights_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
@@ -154,7 +154,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         if is_baskets([x]):
             x = [x]
         table = sparse.issparse(x) or hasattr(x, "columns") or isinstance(x, Blocks) or is_baskets(x)
-        present, observed = self._findings(x if table else np.atleast_2d(np.asarray(x)))
+        present, observed = self._findings(x if table else np.atleast_2d(array_of(x, "x")))
         if len(present) != 1:
             raise LatentiaError(f"x has {len(present)} rows; expected one row.")
         options: dict[str, Any] = {"random_state": self._seed, "n_jobs": self.n_jobs}
@@ -187,7 +187,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
             If all findings are known, or x has several rows.
         """
         n = check_size(n, "n")
-        present, observed = self._findings(x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x)))
+        present, observed = self._findings(x if hasattr(x, "columns") else np.atleast_2d(array_of(x, "x")))
         if len(present) != 1 or observed is None:
             raise LatentiaError(
                 "Expected one row with NaN for the findings that are still unknown; x "

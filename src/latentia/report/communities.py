@@ -10,6 +10,7 @@ import numpy as np
 from ..datasets.graphs import graph_of
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 from ..moments import Graph
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from ._graph import Pie, draw_graph
@@ -127,7 +128,7 @@ def communities_of(model: Any, graph: Graph | _Expected, threshold: float = 0.1)
     shares, names, joint = np.nan_to_num(model.memberships_), _names(model), _expected_edges(model)
     evidence, joint, is_member = evidence_of(model), joint + joint.T, shares >= threshold
     ends, central = joint.sum(axis=1), np.where(is_member, shares * graph.degrees[:, None], 0.0)
-    inside, chance = np.diag(joint) / np.maximum(ends, 1e-300), ends / max(ends.sum(), 1e-300)
+    inside, chance = ratio_of(np.diag(joint), ends), ratio_of(ends, ends.sum())
     best = ((k, centrality, largest(centrality, _N_MEMBERS)) for k, centrality in enumerate(central.T))
     members = [
         [(cut(names[i]), float(shares[i, k])) for i in nodes if centrality[i] > 0] for k, centrality, nodes in best

@@ -15,7 +15,7 @@ from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, 
 from .contrast_peers import PEERS, answer_of, contrast_peers, differences, kind_of, scale_errors, spread_of, variances
 from .figures import bars, dot_plot, heat_map, shorten
 from .page import page
-from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
+from .parts import check_keys, check_shape, column_names, count, evidence_of, grades_say, largest, listing, short_number
 
 NOUNS = {
     "pca": "direction", "regression": "coefficient", "logistic": "coefficient", "mixture": "component", "ising": "coupling",
@@ -134,6 +134,11 @@ def summarize_contrast(
     U, V = (np.asarray(table, dtype=float) for table in (U, V))
     names, names_v = column_names(columns, U.shape[1]), column_names(columns_v, V.shape[1], "columns_v")
     peers = contrast_peers(model, U, V, y) if peers is None else peers
+    check_keys("peers", peers, PEERS)
+    for peer in peers.values():
+        check_shape("peers", peer, *answer_of(model, U).shape)
+    for part in scaling or ():
+        check_shape("scaling", part, U.shape[1])
     context, evidence = _Context(model, U, V, names, names_v, peers, scaling, files), evidence_of(model)
     covariance, specific = variances(model, U, V)
     shared, noun, peer_distances = (

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 
 from ..exceptions import LatentiaError
+from ..linalg.ratios import ratio_of
 
 PEERS = ("U alone", "CCA", "V as covariates")
 _MIN_CORRELATION = 0.5  # directions with a higher canonical correlation count as shared
@@ -112,7 +113,7 @@ def _difference(kind: str, answer: np.ndarray, peer_answer: np.ndarray, spread: 
     if kind == "ising":
         return float(np.abs(answer - peer_answer).mean())
     if kind == "components":
-        return float(np.linalg.norm(answer - peer_answer) / max(float(np.linalg.norm(answer)), np.finfo(float).tiny))
+        return float(ratio_of(np.linalg.norm(answer - peer_answer), np.linalg.norm(answer)))
     size = max(float(np.sqrt(np.mean((answer * spread) ** 2))), np.finfo(float).tiny)
     return float(np.abs((answer - peer_answer) * spread).mean() / size)
 
@@ -175,5 +176,12 @@ def _answer_from_rows(kind: str, model: Any, rows: np.ndarray, answer: np.ndarra
     sample = rows[np.random.default_rng(0).permutation(len(rows))[:_MAX_ROWS]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        mixture = GaussianMixture(len(answer), covariance_type="spherical", n_init=3, random_state=0).fit(sample)
+        mixture = GaussianMixture(len(answer), covariance_type="spherical", n_init=3, random_state=0)
+        try:
+            mixture.fit(sample)
+        except ValueError as error:
+            raise LatentiaError(
+                "Simpler methods cannot be compared: a mixture of U alone has a component without spread, or U is so far from "
+                "zero that its digits are lost. Subtract the mean of every column."
+            ) from error
     return np.asarray(mixture.means_[linear_sum_assignment(cdist(answer, mixture.means_))[1]])

@@ -16,7 +16,17 @@ from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, 
 from .figures import bars, heat_map, lines, picture
 from .mixture import build_scaling_table
 from .page import page
-from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
+from .parts import (
+    check_shape,
+    column_names,
+    component_marks,
+    count,
+    evidence_of,
+    grades_say,
+    largest,
+    listing,
+    short_number,
+)
 
 _MAX_TILES, _MAX_CURVES, _MAX_PANELS, _MAX_LISTED = (
     60,
@@ -82,6 +92,8 @@ def summarize_dictionary(
     if patch is not None and (size := int(np.prod(patch))) != n:
         raise LatentiaError(f"patches of the shape {tuple(patch)} have {size} values; the atoms have {n}.")
     codes = sparse_codes(model, X) if codes is None and X is not None else codes
+    if codes is not None and X is not None:
+        check_shape("codes", codes, X.shape[0], len(model.components_))
     noun, plural = ("row", "rows") if patch is None else ("patch", "patches")
     parts: list[Table | Figure | Section] = [
         *_draw_figures(model, plural),

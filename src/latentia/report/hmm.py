@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._entries import is_missing
 from .._validation import check_same_rows
 from ..passes.blocks import check_lengths
 from ..sequences import TwoStateHMM
@@ -33,10 +34,9 @@ def emission_lifts(model: Any, steps: np.ndarray | None = None) -> np.ndarray:
     """Compute the lift of every symbol in every state, (K, S): its probability relative to the steps or to the long run."""
     frequencies = np.asarray(model.weights_ @ model.emissionprob_)
     if steps is not None:
-        observed = np.array([step for step in steps if step is not None]) if steps.dtype.kind == "O" else steps
-        frequencies = np.bincount(np.searchsorted(model.symbols_, observed), minlength=len(model.symbols_)) / len(
-            observed
-        )
+        observed = np.array([step for step in steps.tolist() if not is_missing(step)], dtype=model.symbols_.dtype)
+        counts = np.bincount(np.searchsorted(model.symbols_, observed), minlength=len(model.symbols_))
+        frequencies = counts / max(len(observed), 1)
     return np.asarray(model.emissionprob_ / np.where(frequencies > 0, frequencies, np.inf))
 
 

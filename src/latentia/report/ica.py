@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..linalg.ratios import ratio_of
 from ..summaries import Answer, Column, Figure, Summary, Table, block, grade_columns
 from .figures import heat_map, lines, shorten, thin_curve
 from .page import page
@@ -21,7 +22,7 @@ def excess_kurtosis(sources: np.ndarray) -> np.ndarray:
     """Compute the excess kurtosis of the columns of (n_rows, K), shape (K,); 0 for a Gaussian."""
     centred = sources - sources.mean(axis=0)
     variance = np.maximum((centred**2).mean(axis=0), np.finfo(float).tiny)
-    return (centred**4).mean(axis=0) / np.maximum(variance**2, np.finfo(float).tiny) - 3
+    return ratio_of((centred**4).mean(axis=0), variance**2) - 3
 
 
 @page("Sources", "curves of sources and signals")

@@ -61,6 +61,7 @@ def summarize_matrix(
     Summary
 
     """
+    compared = [row for row in comparison or () if {"rank", "above independent words"} <= row.keys()]
     size, names, rank = model.n_features_in_, _name_words(model), model.n_components
     columns = size if model.symmetric else len(model.column_marginals_)
     if counts is not None and counts.shape != (size, columns):
@@ -76,7 +77,7 @@ def summarize_matrix(
     words, groups = _WordTables(model, names, [names.index(word) for word in near], listed), list[Table | Figure]()
     if communities:
         groups, evidence = summarize_communities(model, counts), community_evidence(model)
-        evidence.forget_sizes([row["rank"] for row in comparison or ()])
+        evidence.forget_sizes([row["rank"] for row in compared])
     spectrum_figure = _draw_spectrum(model, thing)
     picture = next((part for part in (*groups, *words.draw_similar()) if isinstance(part, Figure)), spectrum_figure)
     groups = [part for part in groups if part is not picture]
@@ -87,7 +88,7 @@ def summarize_matrix(
             *groups, *(() if model.symmetric else words.build_following()), *words.build_nearest(thing),
             *(() if picture is spectrum_figure else (spectrum_figure,)),
             _build_directions(model, "spectrum" if communities else "components"),
-            *((_draw_held_out(comparison, rank, thing),) if comparison and len(comparison) > 1 else ()), words.table(),
+            *((_draw_held_out(compared, rank, thing),) if len(compared) > 1 else ()), words.table(),
         ),
         answer=Answer(_question(model, communities), _answer(words, groups), picture),
         size=rank, reading=_explain_terms(thing, rank, evidence),

@@ -14,7 +14,7 @@ from ..summaries import Answer, Column, Figure, Summary, Table, block, grade_col
 from ._effects import effects_lines, effects_parts
 from .figures import means_map, places_on_a_plane, points
 from .page import page
-from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
+from .parts import check_keys, check_shape, column_names, count, evidence_of, grades_say, largest, listing, short_number
 
 _MAX_TOP_COLUMNS, _MAX_TITLE_COLUMNS, _MAP_COLUMNS, _MAX_POINTS = 6, 2, 60, 2000
 
@@ -63,11 +63,20 @@ def summarize_mixture(
     is_gaussian, means = isinstance(model, SphericalGaussianMixture), join_means(model) if means is None else means
     if probabilities is None and values is not None and (is_gaussian or model.has_densities):
         probabilities = model.predict_proba(values)
+    check_shape("means", means, *join_means(model).shape)
+    if probabilities is not None:
+        check_shape(
+            "probabilities", probabilities, len(probabilities) if values is None else values.shape[0], len(means)
+        )
     size, names = len(means), column_names(columns, means.shape[1])
     overall = _expect_columns(model, means) if values is None else _measure_columns(values)
     distances = (means - overall[0]) / overall[1]
     most_probable = None if probabilities is None else probabilities.argmax(axis=1)
-    plane = () if most_probable is None else (_draw_plane(model.weights_, distances, values, overall, most_probable),)
+    plane = (
+        ()
+        if most_probable is None or values is None
+        else (_draw_plane(model.weights_, distances, values, overall, most_probable),)
+    )
     unit = "in standard deviations" if scaling or not is_gaussian else "in the units of the data"
     titles = [
         ", ".join(
@@ -139,7 +148,10 @@ def build_rows_table(probabilities: np.ndarray, row_labels: Sequence[Column] = (
 
 def build_scaling_table(names: list[str], scaling: Mapping[str, np.ndarray]) -> Table:
     """Build the table of the scaling before the fit."""
-    values = scaling["subtracted"], scaling["divided_by"]
+    check_keys("scaling", scaling, ("subtracted", "divided_by"))
+    values = [np.asarray(scaling[key]) for key in ("subtracted", "divided_by")]
+    for column in values:
+        check_shape("scaling", column, len(names))
     return Table(
         "scaling",
         (Column("column", names), Column("subtracted", values[0], str), Column("divided by", values[1], str)),
@@ -176,7 +188,8 @@ def _build_components_table(
         for k in range(size)
     ]
     counts = () if labels is None else (Column("rows", np.bincount(labels, minlength=size), "", ",", where="p"),)
-    criteria_text = " (BIC {bic:,.0f}, AIC {aic:,.0f})".format(**criteria) if criteria else ""
+    criteria_list = ", ".join(f"{name.upper()} {value:,.0f}" for name, value in (criteria or {}).items())
+    criteria_text = f" ({criteria_list})" if criteria else ""
     scaling_note = " It is measured after scaling." if scaled else ""
     columns = (
         "the same for all" if is_gaussian and model.covariance_type == "spherical" else "on average over the columns"

@@ -67,18 +67,22 @@ def summarize(model: Any, *data: Any, **options: Any) -> Summary:
         options["comparison"] = [_rename_size_column(row, model.nouns[1]) for row in model.compared]
     fit_parameters = inspect.signature(type(model).fit).parameters
     tell = summarize_page.args[0] if isinstance(summarize_page, partial) else summarize_any
-    check_names(options, {*fit_parameters, *_option_names(tell)} - {"self"})
+    types = _option_types(tell)
+    check_names(options, {*fit_parameters, *types} - {"self"})
     data_options = {name: options.pop(name) for name in [*options] if name in fit_parameters}
     data, data_options = convert_collections(type(model).fit, data, data_options)
-    options = read_options(options, data) | data_options
+    for table in (*data, *data_options.values()):
+        if isinstance(table, Blocks):
+            not_empty(table)
+    options = read_options(options, data, types) | data_options
     with warnings.catch_warnings():  # Column names have been checked, and tables replace data frames.
         warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.utils\.validation")
         return summarize_page(model, *data, **options)
 
 
-def _option_names(tell: Tell) -> list[str]:
-    """Return the names of the options of a page."""
-    return [p.name for p in inspect.signature(tell).parameters.values() if p.kind is p.KEYWORD_ONLY]
+def _option_types(tell: Tell) -> dict[str, str]:
+    """Return the annotations of the options of a page."""
+    return {p.name: p.annotation for p in inspect.signature(tell).parameters.values() if p.kind is p.KEYWORD_ONLY}
 
 
 def _rename_size_column(row: Mapping[str, Any], plural: str) -> dict[str, Any]:
@@ -90,7 +94,7 @@ def _rename_size_column(row: Mapping[str, Any], plural: str) -> dict[str, Any]:
 
 def _table(X: Any, name: str = "X") -> Any:
     """Read rows as ``fit`` does, as a sparse matrix or an array with NaN for missing entries."""
-    return not_empty(X).table() if isinstance(X, Blocks) else number_table(X, name, dtype=_TYPES, missing=True)
+    return X.table() if isinstance(X, Blocks) else number_table(X, name, dtype=_TYPES, missing=True)
 
 
 def _names(model: Any, X: Any = None) -> dict[str, list[str]]:
@@ -123,6 +127,8 @@ def _topics(tell: Tell, model: Any, X: Any = None, embeddings: Any = None, **opt
 def _labels(tell: Tell, model: Any, X: Any = None, Y: Any = None, **options: Any) -> Summary:
     if Y is not None and not isinstance(X, Blocks):
         Y = _label_sets(model, Y)
+    if not isinstance(options.get("label_sets"), Blocks | None):
+        options["label_sets"] = _label_sets(model, options["label_sets"])
     return tell(model, X, Y, **options)
 
 
@@ -131,7 +137,10 @@ def _label_sets(model: Any, Y: Any) -> Any:
     table = None if sparse.issparse(Y) or not model.one_class else np.asarray(Y)
     if table is not None and (table.ndim == 1 or table.shape[1] == 1):
         return sparse.csr_array(table.reshape(-1, 1) == model.classes_)
-    return sparse.csr_array(model._read_label_sets(Y, "Y"))
+    labels = sparse.csr_array(model._read_label_sets(Y, "Y"))
+    if labels.shape[1] != len(model.classes_):
+        raise LatentiaError(f"Y has {labels.shape[1]:,} columns; expected {len(model.classes_):,}, one for each label.")
+    return labels
 
 
 def _matrix(tell: Tell, model: Any, C: Any = None, y: Any = None, **options: Any) -> Summary:
@@ -218,7 +227,7 @@ def _communities(tell: Tell, model: Any, A: Any = None, y: Any = None, **options
 
 def _any(model: Any, X: Any = None, y: Any = None, background: Any = None, **options: Any) -> Summary:
     """Summarize a model that has no page of its own, without rows."""
-    options = {name: value for name, value in options.items() if name in _option_names(summarize_any)}
+    options = {name: value for name, value in options.items() if name in _option_types(summarize_any)}
     return summarize_any(model, **_names(model, X) | options)
 
 

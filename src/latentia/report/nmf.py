@@ -14,7 +14,7 @@ from ._any import summarize_any
 from .dictionary import row_errors
 from .figures import PALETTE, heat_map, lines, overlaid, picture, thin_curve
 from .page import page
-from .parts import component_marks, count, evidence_of, grades_say, largest, listing, short_number
+from .parts import check_shape, component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
 METHODS = {
     "spa": "successive projections",
@@ -115,6 +115,7 @@ def summarize_nmf(
     view, files = _View(model, names, row_names, axis, image, picture_shape), list[Table]()
     if X is not None:
         n, weights = X.shape[0], np.asarray(model.transform(X) if weights is None else weights)
+        check_shape("weights", weights, n, len(model.components_))
         shares = contributions(model, weights)
         view = replace(view, shares=shares, errors=np.sqrt(row_errors(model, X, weights)))
         files = [_anchors(model, shares, row_names, row_labels), weights_table(weights, row_labels)]

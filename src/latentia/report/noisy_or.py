@@ -11,6 +11,7 @@ from scipy import sparse
 from .._parameters import Integer, check_parameter
 from .._validation import list_of
 from ..exceptions import LatentiaError
+from ..noisyor import Diagnosis
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .figures import PALETTE, links, shorten, spectrum
 from .page import page
@@ -57,7 +58,7 @@ def percent(value: float) -> str:
 @page("Causes", "rows (how often findings are present is what the model expects)")
 def summarize_noisy_or(
     model: Any, X: Any = None, *, columns: Sequence[str] | None = None, rows: Sequence[int] = (),
-    row_names: Sequence[str] | None = None, diagnoses: Sequence[Any] | None = None, printed: bool = False,
+    row_names: Sequence[str] | None = None, diagnoses: Sequence[Diagnosis] | None = None, printed: bool = False,
     threshold: float = 0.05,
 ) -> Summary:  # fmt: skip
     """Summarise the causes of a network, and how far they can be trusted.

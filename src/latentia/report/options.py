@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from .._parameters import Constraint, Flag, Integer, Number, OrNone, check_parameter
-from .._validation import check_same_rows, list_of
+import numpy as np
+from scipy import sparse
+
+from .._fields import MAX_MAGNITUDE
+from .._parameters import Constraint, Flag, Integer, Number, check_parameter
+from .._validation import check_same_rows, list_of, number_array, number_table
 from ..effects.results import Effects
 from ..exceptions import LatentiaError
+from ..noisyor import Diagnosis
 from ..passes import Blocks
 from ..summaries import Column
 from ..topics.prevalence import Prevalence
+from .dictionary import RebuiltPicture
 from .labels import Names
 
-_LISTS = ("columns", "columns_v", "label_names", "names", "near", "row_names", "rows", "texts", "vocabulary")
-_TEXTS = ("source", "target", "tested", "title")
-_SHAPES = ("image", "patch", "picture_shape")
-_CHECKED: dict[str, Constraint] = {
-    "communities": Flag(), "listed": Integer(1), "printed": Flag(), "threshold": OrNone(Number(0.0, closed="low")),
-}  # fmt: skip
+_MEASURE: Mapping[str, type] = {"name": str, "value": Real, "plain": Real, "rows": Real, "meaning": str}
+Reader = Callable[[str, Any], Any]
 
 
-def read_options(options: Mapping[str, Any], data: Sequence[Any]) -> dict[str, Any]:
-    """Return the options of a page about some data in the forms that its function takes; raise for values that do not fit."""
-    for name, constraint in _CHECKED.items():
-        if name in options:
-            check_parameter(name, options[name], constraint)
-    result = {
-        name: _READERS[name](name, value) if value is not None and name in _READERS else value
-        for name, value in options.items()
-    }
+def read_options(options: Mapping[str, Any], data: Sequence[Any], types: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of a page about some data in the forms that its function takes; raise for values that do not fit.
+
+    ``types`` are the annotations of the function, which decide how an option is read. None stands for the default.
+    """
+    result = {name: READERS[types[name]](name, value) for name, value in options.items() if value is not None}
     n_rows = _count_rows(data[0]) if data else None
     if n_rows is not None:
         for column in result.get("row_labels", ()):
@@ -53,10 +53,77 @@ def check_names(options: Iterable[str], accepted: Collection[str]) -> None:
             raise LatentiaError(f"The report of this model has no option {name}. It has {', '.join(sorted(accepted))}.")
 
 
+# --- readers --------------------------------------------------------------------------------------------------------
+
+
+def _check(constraint: Constraint) -> Reader:
+    def read(name: str, value: Any) -> Any:
+        check_parameter(name, value, constraint)
+        return value
+
+    return read
+
+
+def _instance(kind: type, expected: str) -> Reader:
+    def read(name: str, value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise _refusal(name, expected, value)
+        return value
+
+    return read
+
+
+def _each(read: Reader) -> Reader:
+    return lambda name, value: [read(name, item) for item in list_of(value, name)]
+
+
+def _pair(read: Reader) -> Reader:
+    def read_pair(name: str, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, str) or len(pair := list_of(value, name)) != 2:
+            raise _refusal(name, "a pair", value)
+        return tuple(read(name, item) for item in pair)
+
+    return read_pair
+
+
+def _mapping(read: Reader) -> Reader:
+    def read_mapping(name: str, value: Any) -> dict[str, Any]:
+        if not isinstance(value, Mapping) or not value:
+            raise _refusal(name, "a dict", value)
+        return {str(key): read(name, item) for key, item in value.items()}
+
+    return read_mapping
+
+
 def _read_text(name: str, value: Any) -> str:
     if not isinstance(value, (str, Path)):
         raise _refusal(name, "a text", value)
     return str(value)
+
+
+def _read_cell(name: str, value: Any) -> Any:
+    if value is not None and not isinstance(value, (str, Real, np.bool_)):
+        raise _refusal(name, "texts and numbers", value)
+    return value
+
+
+def _read_number(name: str, value: Any) -> float:
+    check_parameter(name, value, Number())
+    return float(value)
+
+
+def _read_measure(name: str, value: Any) -> dict[str, Any]:
+    measure = _mapping(_read_cell)(name, value)
+    if not all(isinstance(measure.get(key), kind) for key, kind in _MEASURE.items()):
+        raise _refusal(name, f"dicts of {', '.join(_MEASURE)}", value)
+    return measure
+
+
+def _read_array(name: str, value: Any) -> np.ndarray:
+    array = number_array(value, name)
+    if not array.ndim or not (np.abs(array) <= MAX_MAGNITUDE).all():
+        raise LatentiaError(f"Expected an array of numbers up to {MAX_MAGNITUDE:g}.", parameter=name)
+    return array
 
 
 def _read_list(name: str, value: Any) -> Any:
@@ -72,12 +139,10 @@ def _read_shape(name: str, value: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in sizes)
 
 
-def _read_row_labels(name: str, value: Any) -> list[Column]:
-    columns = list_of(value, name)
-    for column in columns:
-        if not isinstance(column, Column):
-            raise _refusal(name, "columns of the class Column", column)
-    return columns
+def _read_row_label(name: str, value: Any) -> Column:
+    column: Column = _instance(Column, "columns of the class Column")(name, value)
+    list_of(column.values, name)
+    return column
 
 
 def _read_prevalence(name: str, value: Any) -> list[tuple[str, Prevalence]]:
@@ -113,7 +178,19 @@ def _refusal(name: str, expected: str, value: Any) -> LatentiaError:
     return LatentiaError(f"Expected {expected}; found {type(value).__name__}.", parameter=name)
 
 
-_READERS: dict[str, Callable[[str, Any], Any]] = {
-    **dict.fromkeys(_LISTS, _read_list), **dict.fromkeys(_TEXTS, _read_text), **dict.fromkeys(_SHAPES, _read_shape),
-    "row_labels": _read_row_labels, "prevalence": _read_prevalence, "effects": _read_effects,
+READERS: Mapping[str, Reader] = {
+    "str": _read_text, "bool": _check(Flag()), "int": _check(Integer(1)), "float": _check(Number(0.0, closed="low")),
+    **dict.fromkeys(("Sequence[str]", "Sequence[str] | None", "Sequence[str] | Names | None"), _read_list),
+    "Sequence[int]": _read_list, "Sequence[int] | None": _read_shape, "Sequence[Column]": _each(_read_row_label),
+    "Sequence[Mapping[str, Any]]": _each(_read_measure), "Sequence[Mapping[str, Any]] | None": _each(_mapping(_read_cell)),
+    "Mapping[str, float] | None": _mapping(_read_number),
+    "np.ndarray | None": _read_array,
+    "sparse.csr_array | None": lambda name, value: sparse.csr_array(number_table(value, name)),
+    "Mapping[str, np.ndarray] | None": _mapping(_read_array), "tuple[np.ndarray, np.ndarray] | None": _pair(_read_array),
+    "tuple[str, str]": _pair(_read_text), "Sequence[tuple[str, str]]": _each(_pair(_read_text)),
+    "Sequence[RebuiltPicture]": _each(_instance(RebuiltPicture, "pictures of the class RebuiltPicture")),
+    "Sequence[Diagnosis] | None": _each(_instance(Diagnosis, "results of explain")),
+    "Sequence[tuple[str, Prevalence]] | None": _read_prevalence, "tuple[str, Effects] | None": _read_effects,
+    "Any": lambda _, value: value,
 }  # fmt: skip
+"""Readers of options, by the annotation of the option."""

@@ -16,9 +16,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import LatentiaError
 from ..summaries import Figure, Section, Summary, Table
-from ..system.scratch import atomic_file
+from ..system.scratch import atomic_file, path_of
 from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mean_error, short_number, version
 
 # --- summaries ------------------------------------------------------------------------------------------------------
@@ -195,8 +194,7 @@ def _prose(text: str) -> Any:
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:
     """Write a page completely or not at all; incomplete characters become question marks."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise LatentiaError(f"Expected the name of a file; found {type(path).__name__}.", parameter="path")
-    with atomic_file(path) as file:
+    target = path_of(path)
+    with atomic_file(target) as file:
         file.write(page.encode("utf-8", "replace"))
-    return Path(path)
+    return target

@@ -173,7 +173,7 @@ def comparison_rows(rows: Sequence[Mapping[str, Any]] | None, size: int) -> dict
     cells = [
         (
             [_MARKS.get(str(row.get(key)), "") if key == "grade" else _cell(row.get(key)) for key in headings],
-            row[headings[0]] == size,
+            row.get(headings[0]) == size,
         )
         for row in rows
     ]
@@ -191,6 +191,22 @@ def _cell(value: Any) -> str:
             return ""
         return f"{number:,.0f}" if number.is_integer() or abs(number) >= 1000 else f"{number:.3g}"
     return str(value)
+
+
+def check_shape(name: str, array: Any, *shape: int) -> None:
+    """Raise for an option, an array, whose shape differs from that of the model and the data."""
+    if array.shape != shape:
+        expected, found = (" x ".join(f"{size:,}" for size in sizes) for sizes in (shape, array.shape))
+        raise LatentiaError(f"Expected {expected} numbers; found {found}.", parameter=name)
+
+
+def check_keys(name: str, values: Mapping[str, Any], keys: Iterable[str]) -> None:
+    """Raise for an option, a dict, that lacks some keys."""
+    missing = [key for key in keys if key not in values]
+    if missing:
+        raise LatentiaError(
+            f"Expected a dict with {listing(map(repr, missing))}; found {listing(values)}.", parameter=name
+        )
 
 
 def largest(values: np.ndarray, count: int) -> np.ndarray:

@@ -171,7 +171,7 @@ class Counts(Vectors):
     def score_drifting_steps(self, sample: Blocks) -> list[tuple[np.ndarray, int, str]]:
         """Score a model in which the rate of each column wanders about its mean, without states."""
         rows, lengths = (np.concatenate(pieces) for pieces in zip(*(block[:2] for block in sample), strict=True))
-        mean, variance = rows.mean(axis=0), rows.var(axis=0)
+        mean, variance = np.maximum(rows.mean(axis=0), _MIN_RATE), rows.var(axis=0)  # A sample may have no count.
         inverse_scale = mean / np.maximum(variance - mean, _MIN_RATE + _MIN_EXCESS_VARIANCE * mean)
         fits = [_score_wandering_rates(rows, lengths, mean, inverse_scale, memory) for memory in _MEMORIES]
         columns = [max(column_fits, key=np.sum) for column_fits in zip(*(fit.T for fit in fits), strict=True)]

@@ -40,7 +40,7 @@ class AdditiveSequences(Additive[stages.Moments, stages.Parameters]):
             New steps. Give ``n_symbols`` if the first steps lack some symbols.
         lengths : array-like of int, shape (n_sequences,), optional
             Lengths of the sequences.
-        refine_on : tuple, optional
+        refine_on : as X, or a pair of steps and lengths, optional
             Steps, and lengths if there are several sequences, on which EM refines the answer, as ``refine`` says; without them
             the answer is that of the moments.
 
@@ -58,7 +58,10 @@ class AdditiveSequences(Additive[stages.Moments, stages.Parameters]):
         DroppedDataWarning
             After a ``fit`` without ``keep_moments``, whose rows the model then loses.
         """
-        return self._update_rows((X, lengths), refine_on=refine_on)
+        steps = refine_on if refine_on is None or isinstance(refine_on, tuple) else (refine_on,)
+        if steps is not None and not 1 <= len(steps) <= 2:
+            raise LatentiaError("expected steps, or a pair of steps and lengths.", parameter="refine_on")
+        return self._update_rows((X, lengths), refine_on=steps)
 
     def forget(self, X: Any, lengths: Any = None) -> Receipt:  # type: ignore[override]
         """Remove sequences: the model is that of the remaining ones, and nothing in it depends on the removed ones.

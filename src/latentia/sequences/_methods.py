@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _fields as of
 from .._entries import is_missing
+from .._validation import array_of, number_array
 from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, fitted
@@ -176,14 +177,18 @@ class ChainMethods(Estimator):
         """
         predicted = self.startprob_
         if state is not None:
-            current = np.asarray(state, dtype=np.float64)
-            if current.shape != predicted.shape or not (current >= 0).all() or abs(current.sum() - 1) > of.TOLERANCE:
+            current = number_array(state, "state")
+            if (
+                current.shape != predicted.shape
+                or not ((current >= 0) & (current <= 2)).all()
+                or abs(current.sum() - 1) > of.TOLERANCE
+            ):
                 raise LatentiaError(
                     f"state: expected probabilities of {len(predicted)} states that sum to one, as filter_step returns them; "
-                    f"found shape {current.shape}, sum {current.sum():.6g}."
+                    f"found {current}."
                 )
             predicted = current @ self.transmat_
-        row = np.asarray(x if np.ndim(x) else [x])
+        row = np.atleast_1d(array_of(x, "x"))
         if all(is_missing(value) for value in row.tolist()):
             return np.asarray(predicted / predicted.sum())
         ((_, (_, *chain)),) = self._chains(row[None], None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,8 @@ def find_alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
 def encode_symbols(block: Block, symbols: np.ndarray) -> np.ndarray:
     """Encode a block's symbols by their numbers in the alphabet, shape (n, 1)."""
     values = _read_symbols(block)
+    if block[0].dtype.kind == "O" and symbols.dtype.kind in "US":
+        values = values.astype(str)
     is_known = np.isin(values, symbols)
     if not is_known.all():
         place = int(np.argmin(is_known))
@@ -310,7 +313,8 @@ def _read_symbols(block: Block) -> np.ndarray:
                 )
             if is_missing(value):
                 raise LatentiaError(f"Row {row} has no symbol: drop it, or give such rows a symbol.")
-        return values.astype(str)
+        are_numbers = all(isinstance(value, Integral) and abs(int(value)) < _LARGEST_SYMBOL for value in values)
+        return values.astype(np.int64 if are_numbers else str)
     if values.dtype.kind not in "fiubUS":
         raise LatentiaError(f"Expected symbols that are whole numbers or strings; found type {values.dtype}.")
     if values.dtype.kind != "f":

@@ -41,6 +41,7 @@ from ..fitting.base import check_size, fitted, fitting
 from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, Refinement, converge, estimate_values, over, race, race_updates, refine
 from ..likelihood.gaussian import check_covariances
+from ..linalg.ratios import ratio_of
 from ..moments import (
     ColumnMoments,
     ColumnSpan,
@@ -968,7 +969,7 @@ def _compute_misfits(chain: Chain, recovery: _Recovery, moments: _Moments, surpl
 
 def _check_changes(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
     """Check that states are the same in both halves of the time."""
-    ratio = float(np.median(changes) / max(float(np.median(errors)), np.finfo(float).tiny))
+    ratio = float(ratio_of(np.median(changes), np.median(errors)))
     return [
         Check(
             "the same over time", "|O_1 - O_2| / 2, of the error", ratio, at_most(_MAX_CHANGE, "times"),

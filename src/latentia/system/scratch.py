@@ -24,6 +24,14 @@ try:
 except ImportError:  # not on this system: abandoned folders are removed by age
     fcntl = None  # type: ignore[assignment]
 
+
+def path_of(path: Any) -> Path:
+    """Return the path of a file to read or write; raise for what names none."""
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str) or not Path(path).name:
+        raise LatentiaError(f"Expected the name of a file; found {path!r}.", parameter="path")
+    return Path(path)
+
+
 SCRATCH = "latentia-", ".scratch"
 """Prefix and suffix of the names of temporary folders."""
 

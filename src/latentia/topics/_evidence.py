@@ -18,6 +18,7 @@ from ..evidence import (
     rank_checks,
 )
 from ..evidence.limits import MAX_L1_ERROR
+from ..linalg.ratios import ratio_of
 from ._corpus import Documents, Words
 from ._embedding import Embedding
 
@@ -97,8 +98,8 @@ def _simplex(fit: AnchorFit) -> list[Check]:
     outside = p @ ((rows - fit.weights[active] @ fit.vertices) ** 2).sum(axis=1)
     total = p @ ((rows - p @ rows) ** 2).sum(axis=1)
     noise = p @ fit.embedding.row_noise[active]
-    beyond = max(float(outside - noise), 0.0) / max(float(total - noise), np.finfo(float).tiny)
-    anchor_noise = float(np.sqrt(np.mean(fit.embedding.noise / np.maximum(_frequency(fit), np.finfo(float).tiny))))
+    beyond = float(ratio_of(max(outside - noise, 0.0), max(total - noise, 0.0)))
+    anchor_noise = float(np.sqrt(np.mean(ratio_of(fit.embedding.noise, _frequency(fit)))))
     is_noise_known = fit.embedding.noise > 0
     lines = [
         Check(
@@ -157,7 +158,7 @@ def _frequency(fit: AnchorFit) -> np.ndarray:
 
 
 def _topic_mixture(fit: AnchorFit) -> list[Check]:
-    imbalance = float(fit.prevalence.max() / max(fit.prevalence.min(), np.finfo(float).tiny))
+    imbalance = float(ratio_of(fit.prevalence.max(), fit.prevalence.min()))
     gamma = bounds.l1_condition_number(fit.moment)
     return [
         Check("topic imbalance", "a", imbalance, None, "Most frequent topic over least frequent.", "Def. 3.2"),
@@ -203,7 +204,7 @@ def _theorems(fit: AnchorFit) -> list[Check]:
     n_documents_lda = bounds.dirichlet_topic_documents(eps, alpha0=fit.dirichlet_total, **size)
     robustness = float(1 / np.linalg.norm(np.linalg.pinv(fit.vertices), axis=0).max())  # smallest distance to a span
     limit = bounds.anchor_noise_limit(robustness, k)
-    noise = float(np.sqrt(np.max(fit.embedding.noise / np.maximum(_frequency(fit), np.finfo(float).tiny))))
+    noise = float(np.sqrt(np.max(ratio_of(fit.embedding.noise, _frequency(fit)))))
     n_used = float(fit.documents.used)
     return [
         Check(

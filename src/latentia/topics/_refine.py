@@ -355,7 +355,7 @@ def _sample_documents(blocks: Blocks, n_entries: float, max_words: float) -> spa
     share = max_words / max(n_entries, 1.0)
     table = sparse.csr_array(blocks.table() if share >= 1 else blocks.some_rows(int(share * blocks.n_rows))[0])
     share = max_words / max(float(table.sum()), 1.0)
-    return table if share >= 1 else sparse.csr_array(table[:: int(np.ceil(1 / share))])
+    return table if share >= 1 else sparse.csr_array(table[:: min(int(np.ceil(1 / share)), table.shape[0])])
 
 
 def include_posterior_spread(

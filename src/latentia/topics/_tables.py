@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .._frames import row_names_of
 from .._parameters import Integer, Number, check_parameter
@@ -18,7 +17,7 @@ from .._validation import column_names, list_of, number_table
 from ..evidence import Check, Evidence
 from ..evidence.checks import EXPECTED_ERROR
 from ..exceptions import LatentiaError, MissingExtraError
-from ..fitting.base import Estimator, fitted
+from ..fitting.base import Estimator, NamedOutput, fitted
 from ..metrics import RELEVANCE, other_topics, top_words
 from ..metrics.relevance import relevance as relevance_of
 from ..words import check_texts
@@ -30,7 +29,7 @@ _SHARE = Number(0, 1, "both")
 T = TypeVar("T", bound="TopicTables")
 
 
-class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
+class TopicTables(NamedOutput, Estimator):
     """Tables of a model with word probabilities ``components_`` and shares of topics."""
 
     components_: np.ndarray
@@ -162,6 +161,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         -------
         list of str of length K
         """
+        check_parameter("n_documents", n_documents, Integer(1))
         documents, table = check_texts(texts), number_table(shares, "shares", sparse_allowed=False)
         if table.shape != (len(documents), len(self.components_)):
             raise LatentiaError(
@@ -237,6 +237,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         except ImportError:
             raise MissingExtraError("pandas", "data", "document_table") from None
         shares = self.transform(X)  # type: ignore[attr-defined]
+        names = None if names is None else pd.Index(list_of(names, "names"), tupleize_cols=False)
         if names is None:
             document_names = getattr(X, "names", None) if hasattr(X, "texts") else row_names_of(X)
             names = document_names if document_names is not None and len(document_names) == len(shares) else None

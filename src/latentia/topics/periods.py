@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._entries import is_missing
+from .._fields import MAX_MAGNITUDE
+from .._parameters import Number
 from .._validation import list_of
 from ..exceptions import LatentiaError
 
@@ -81,7 +83,7 @@ def assign_periods(times: Sequence[Any], period: str | float | None = None) -> P
 
 def _parse_numbers(values: Sequence[Any]) -> np.ndarray | None:
     """Parse finite numbers; return None if a value is something else."""
-    if any(isinstance(value, (bool, np.bool_, date, np.datetime64)) for value in values):
+    if any(isinstance(value, (bool, np.bool_, complex, np.complexfloating, date, np.datetime64)) for value in values):
         return None
     try:
         numbers = np.array([float(value) for value in values])
@@ -104,7 +106,7 @@ def _periods_of_numbers(numbers: np.ndarray, rows: np.ndarray, n_rows: int, peri
         if len(np.unique(numbers)) <= _MAX_PERIODS:
             return _make_periods(numbers, rows, n_rows, numbers, lambda value: f"{value:g}")
         period = _round_width(float(np.ptp(numbers)) / _MAX_PERIODS, is_whole)
-    if not (np.isfinite(period) and period > 0):
+    if not Number(np.abs(numbers).max() / MAX_MAGNITUDE, closed="").allows(period):
         raise LatentiaError("expected a positive width.", parameter="period", value=period)
     starts = np.floor(numbers / period) * period
 

@@ -33,6 +33,7 @@ from ..effects.estimates import component_error_variance
 from ..exceptions import LatentiaError
 from ..fitting.base import fitted
 from ..fitting.stages import Fitted
+from ..linalg.ratios import ratio_of
 from ..metrics import match_components
 from .periods import Periods, assign_periods, is_blank
 
@@ -373,7 +374,7 @@ def _wilson_interval(value: np.ndarray, center: np.ndarray, squared_margin: np.n
     """
     margin = np.minimum(np.sqrt(squared_margin), 0.5)
     center = np.clip(center, margin, 1 - margin)
-    scaled_variance = squared_margin / np.maximum(center * (1 - center), np.finfo(float).tiny)  # z^2 / n
+    scaled_variance = ratio_of(squared_margin, center * (1 - center))  # z^2 / n
     numerator, margin = (
         value + scaled_variance / 2,
         np.sqrt(scaled_variance * value * (1 - value) + scaled_variance**2 / 4),

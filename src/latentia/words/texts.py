@@ -156,7 +156,8 @@ def _refuse_column(table: Any) -> None:
 
 
 def _is_words(document: Any) -> bool:
-    return isinstance(document, (list, tuple, set, np.ndarray)) and any(isinstance(word, str) for word in document)
+    is_list = isinstance(document, (list, tuple, set, np.ndarray)) and getattr(document, "ndim", 1) > 0
+    return is_list and any(isinstance(word, str) for word in document)
 
 
 def _quote(value: Any) -> str:

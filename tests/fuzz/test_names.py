@@ -154,7 +154,8 @@ def check_model(model, data, folder):
         with open(folder / "table.csv", newline="", encoding="utf-8") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
         assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not is_number(cell)]
-    model.report(folder / "x.html", data)
+    for text in (model.evidence_.to_markdown(), model.report(folder / "x.html", data).read_text("utf-8")):
+        assert escape_controls(text) == text
     assert latentia.load(latentia.save(model, folder / "x")).column_names == model.column_names
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._control_characters import escape_controls
 from ..exceptions import LatentiaError
 from ..summaries import Figure, Section, Summary, Table
 from ..system.scratch import atomic_file
@@ -194,9 +195,9 @@ def _prose(text: str) -> Any:
 
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:
-    """Write a page completely or not at all; incomplete characters become question marks."""
+    """Write a page completely or not at all; control characters of names and texts are shown, and not obeyed."""
     if not isinstance(path, (str, os.PathLike)):
         raise LatentiaError(f"Expected the name of a file; found {type(path).__name__}.", parameter="path")
     with atomic_file(path) as file:
-        file.write(page.encode("utf-8", "replace"))
+        file.write(escape_controls(page).encode())
     return Path(path)

@@ -384,6 +384,9 @@ def test_what_a_span_is():
     span = span_of(Blocks.from_array(wide))
     assert list(span.dependent_columns) == [0, 4, 5]
     np.testing.assert_allclose(span.points(wide[:, span.kept]), wide, rtol=1e-9)
+    for scale, offset in ((1e-6, 100.0), (1e-7, -1e4), (1e6, 1e8), (-1e-3, 1e9)):
+        rescaled = np.column_stack([X, offset + scale * (X[:, 1] - 1e6)])
+        assert list(span_of(Blocks.from_array(rescaled)).dependent_columns) == [3], (scale, offset)
     assert (
         span_of(Blocks.from_array(rng.poisson(0.1, size=(5000, 4)).astype(float))) is None
     )  # small counts are no rounding

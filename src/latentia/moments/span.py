@@ -282,7 +282,8 @@ def _span_of_rows(rows: np.ndarray, eps: float) -> tuple[ColumnSpan | None, np.n
     complete = rows[~np.isnan(rows).any(axis=1)]
     mean = low.copy()
     if width <= _MAX_COLUMNS and len(complete) > 2 * len(distinct) + 8:
-        mean = np.where(low == high, low, complete.mean(axis=0))
+        mean = complete.mean(axis=0)
+        mean = np.where(low == high, low, mean + (complete - mean).mean(axis=0))  # the first one is off by rounding of sums
         distinct, combined = _find_combinations(complete, mean, distinct, eps, noise)
         for j, (sources, factors) in dependent.items():
             dependent[j] = combined.get(int(sources[0]), (sources, factors))

@@ -325,6 +325,13 @@ def test_a_constant_column_changes_no_factorization(name, tmp_path):
         np.testing.assert_allclose(model.inverse_transform(found)[:, 10].mean(), 4.0, rtol=0.1)
 
 
+def test_a_column_of_zeros_changes_no_dictionary():
+    X = planted.sparse_codes(300, n_features=10, n_components=12, sparsity=2, noise=0.05, random_state=700).X
+    whole, model = (IncoherentDictionary(12, n_splits=1).fit(table) for table in (X, np.c_[X, np.zeros(300)]))
+    assert [str(check) for check in model.evidence_.checks] == [str(check) for check in whole.evidence_.checks]
+    np.testing.assert_array_equal(model.components_, np.c_[whole.components_, np.zeros(12)])
+
+
 def test_a_negative_constant_is_left_out_or_refused():
     X = np.rint(20 * np.abs(planted.separable_rows(100, 10, 3, n_pure=3, noise=0.03, random_state=1).X))
     wide = np.column_stack([X, np.full(len(X), -2.0)])
@@ -384,6 +391,9 @@ def test_what_a_span_is():
     span = span_of(Blocks.from_array(wide))
     assert list(span.dependent_columns) == [0, 4, 5]
     np.testing.assert_allclose(span.points(wide[:, span.kept]), wide, rtol=1e-9)
+    for scale, offset in ((1e-6, 100.0), (1e-7, -1e4), (1e6, 1e8), (-1e-3, 1e9)):
+        rescaled = np.column_stack([X, offset + scale * (X[:, 1] - 1e6)])
+        assert list(span_of(Blocks.from_array(rescaled)).dependent_columns) == [3], (scale, offset)
     assert (
         span_of(Blocks.from_array(rng.poisson(0.1, size=(5000, 4)).astype(float))) is None
     )  # small counts are no rounding

@@ -422,3 +422,14 @@ def test_one_large_number_of_an_array(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[0, 1, 1], [5, 2, np.nan]]))
     with pytest.raises(LatentiaError, match="x.npy: Pair 1 is counted nan times"):
         Blocks.from_files(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize("line_break", ["\r", "\n", "\r\n", "\r \r\r"])
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+@pytest.mark.parametrize("n_rows", [1, 2, 5])
+def test_no_row_is_lost_below_headings_with_line_breaks(tmp_path, line_break, end, n_rows):
+    lines = [f'a,"b{line_break}c",d', *(f"{i},{i}.5,0" for i in range(n_rows)), ""]
+    (tmp_path / "x.csv").write_bytes(end.join(lines).encode())
+    found = read_table(tmp_path / "x.csv")
+    assert found.columns == ["a", f"b{line_break}c", "d"]
+    np.testing.assert_array_equal(found.values, [[i, i + 0.5, 0] for i in range(n_rows)])

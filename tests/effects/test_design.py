@@ -129,6 +129,19 @@ def test_formulas_of_known_functions(formula, n_terms) -> None:
     assert found.is_known.all()
 
 
+@pytest.mark.parametrize("name", ["PM2.5 (\u00b5g/m\u00b3)", "yield", "1.5", ".", "x\\", "log", "'a", "\udcff"])
+def test_any_name_without_backticks_is_read_between_them(name) -> None:
+    table = {name: [1.0, 2.0, 4.0, 5.0], "x": [1.0, 3.0, 2.0, 5.0]}
+    found = design_of(f"~ `{name}` + log(`{name}`):x", table, 4)
+    assert found.terms == ["Intercept", name, f"log(`{name}`):x"]
+    np.testing.assert_array_equal(found.matrix[:, 1:], np.c_[table[name], np.log(table[name]) * table["x"]])
+
+
+def test_a_name_that_python_would_read_as_another_is_read_as_it_is() -> None:
+    table = {"\u03bcg": [1.0, 2.0, 4.0], "\u00b5g": [3.0, 5.0, 6.0]}  # Python takes the second mu for the first
+    np.testing.assert_allclose(design_of("~ log(\u00b5g)", table, 3).matrix[:, 1], np.log(table["\u00b5g"]))
+
+
 def test_whole_numbers_do_not_overflow() -> None:
     found = design_of("~ I(year**7)", {"year": [2021, 2022]}, 2)
     np.testing.assert_allclose(found.matrix[:, 1], [2021.0**7, 2022.0**7])

@@ -77,7 +77,7 @@ def market(data):
 
 
 def svmlight(data, base):
-    """Values and labels, as dicts from (row, column), and the number of rows."""
+    """Values that are not zero, a dict from (row, column), labels, a set of such, and the number of rows."""
     lines = _unpacked(data).decode("latin-1").split("\n")
     lines = lines[:-1] if not lines[-1] else lines
     head = lines[0].split()
@@ -96,7 +96,7 @@ def svmlight(data, base):
             place = (row, int(column) - base)
             values[place] = values.get(place, 0.0) + float(value)
         row += 1
-    return values, labels, row
+    return {place: value for place, value in values.items() if value}, labels, row
 
 
 def numbers(data):

@@ -29,6 +29,10 @@ FACTORS = [
     "I(run())", "C(party, run())", "Q('x')", "x.__class__", "x[0]", "hashed(x, 9)", "`{run()}`", "lag(x)",
     "I(9**9**9)", "poly(year, 99999)", "bs(year, df=run())", "\x1b", "\ud800", "(", ")",
 ]  # fmt: skip
+TERMS = [
+    "{0}", "{0} * {1}", "{2}:{0}", "log({0})", "C({0})", "I({0} + {1})", "center({0}) + {1}", "poly({0}, 2)", "C({2})",
+    "bs({0}, df=5)", "({0} + {1})^2", "C({2}, contr.treatment('b'))", "{0} - 1", "{2}/{1}", "sqrt(abs({0} * {1}))",
+]  # fmt: skip
 N = 40
 VALUES = np.vstack([np.random.default_rng(0).normal(centre, 1, (N // 2, 4)) for centre in (-4, 4)])
 
@@ -80,6 +84,28 @@ def test_formulas():
     assert read > 10
 
 
+def renamed_case(seed):
+    """Whether a formula has the numbers that it has with plain names; no name with a backtick stands between two."""
+    rng = np.random.default_rng([2, seed])
+    names = list(dict.fromkeys(name_of(rng) for _ in range(9)))[:3]
+    formula = "~ " + " + ".join(pick(rng, TERMS) for _ in range(rng.integers(1, 4)))
+    columns = [VALUES[:, 0] + 9, VALUES[:, 1] + 9, list("abcd") * (N // 4)]
+    plain = design_of(
+        formula.format("alpha", "beta", "gamma"), dict(zip(("alpha", "beta", "gamma"), columns, strict=True)), N
+    )
+    used = [name for i, name in enumerate(names) if f"{{{i}}}" in formula]
+    with documented():
+        found = design_of(formula.format(*(f"`{name}`" for name in names)), dict(zip(names, columns, strict=True)), N)
+        np.testing.assert_array_equal(found.matrix, plain.matrix)
+        return True
+    assert [name for name in used if "`" in name]
+    return False
+
+
+def test_names_change_no_formula():
+    assert sum(twice_if_slow(renamed_case, seed) for seed in range(budget(100, 1000)))
+
+
 def names_case(seed, folder):
     rng = np.random.default_rng([1, seed])
     names = [f"{name_of(rng)}{i}" if rng.random() < 0.5 else f"{name_of(rng)}" for i in range(4)]
@@ -128,7 +154,8 @@ def check_model(model, data, folder):
         with open(folder / "table.csv", newline="", encoding="utf-8") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
         assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not is_number(cell)]
-    model.report(folder / "x.html", data)
+    for text in (model.evidence_.to_markdown(), model.report(folder / "x.html", data).read_text("utf-8")):
+        assert escape_controls(text) == text
     assert latentia.load(latentia.save(model, folder / "x")).column_names == model.column_names
 
 

@@ -62,7 +62,7 @@ class Covariates:
         if formula is None:
             return cls({}, [])
         with _name_formula(formula):
-            names = CheckedFormula(formula).columns
+            names = list(CheckedFormula(formula).columns.values())
         names += [] if cluster is None or cluster in names else [cluster]
 
         def choose(kinds: Mapping[str, str]) -> ColumnChoice:

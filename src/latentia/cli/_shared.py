@@ -15,11 +15,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from .. import persistence
 from ..comparing import Levels
@@ -37,7 +35,7 @@ from ..summaries import Column, Section, Summary, write_csv
 from ..summaries import Table as Listing
 from ..system.progress import progress_bar, report_stage
 from ..system.scratch import atomic_file
-from ..system.terminal import Terminal, say
+from ..system.terminal import Terminal, make_table, say
 from ._json import plain
 from ._results import MODEL_FILE, RESULT_FILE, Results
 
@@ -544,7 +542,7 @@ def _print_table(
     styles: Mapping[int, str] | None = None,
 ) -> None:
     """Print text in columns. A left-aligned last column is cut at the end of the screen; otherwise headings are wrapped."""
-    table, names = _table(title), list(heads)
+    table, names = make_table(title), list(heads)
     cells = [[row[i] for row in rows] for i in range(len(names))]
     widths = [max(map(cell_len, [name, *texts])) for name, texts in zip(names, cells, strict=True)]
     room, cut = console.width - 2 * len(names), heads[names[-1]] == "left"
@@ -561,11 +559,6 @@ def _print_table(
     for i, row in enumerate(rows):
         table.add_row(*map(escape, row), style=(styles or {}).get(i))
     console.print(table)
-
-
-def _table(title: str) -> Table:
-    look: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
-    return Table(title=escape(title), title_justify="left", **look)
 
 
 def _short_text(value: Any) -> str:

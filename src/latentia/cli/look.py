@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.markup import escape
-from rich.table import Table
 
 from ..passes.formats import STANDARD_INPUT, reusable
 from ..reading import Reading, look_at
-from ..system.terminal import Terminal, say
+from ..system.terminal import Terminal, make_table, say
 from ._records import LookOptions
 
 _HEADS = "column", "role", "why", "examples", "missing"
@@ -33,7 +31,7 @@ def _print(reading: Reading) -> None:
     for note in reading.notes:
         say(f"note: {note}", console)
     if reading.columns:
-        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        table = make_table()
         for head in _HEADS:
             table.add_column(head, justify="right" if head == "missing" else "left", overflow="fold")
         rows = reading.rows()

@@ -222,7 +222,7 @@ class IncoherentDictionary(NamedOutput, TransformerMixin, Staged[Folds, "_AtomsF
         return self._fit_in_span(blocks)
 
     def _span_of(self, rows: Any, further_tables: Sequence[Any]) -> ColumnSpan | None:
-        return span_without_constants(rows)
+        return span_without_constants(rows, keep_zeros=False)
 
     def _expand_columns(self, span: ColumnSpan) -> None:
         self.components_ = span.coefficients(self.components_)

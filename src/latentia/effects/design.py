@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -66,11 +66,11 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
     import pandas as pd
 
     table = columns_by_name(data, n_rows)
-    parsed_formula.check_columns(list(map(str, table)))
+    columns = {str(name): column for name, column in table.items()}
+    parsed_formula.check_columns(list(columns))
     cells = {
-        str(name): _cells(name, column, parsed_formula.categories)
-        for name, column in table.items()
-        if str(name) in parsed_formula.columns
+        identifier: _cells(name, columns[name], identifier in parsed_formula.categories)
+        for identifier, name in parsed_formula.columns.items()
     }
     levels = {
         name: len(set(_present_texts(column)))
@@ -93,15 +93,15 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
         matrix = np.full((n_rows, design_matrix.shape[1]), np.nan)
         matrix[design_matrix.index] = design_matrix.to_numpy(dtype=float)
     except Exception as error:  # formulas raise many kinds of errors, each with a clear message
-        columns = ", ".join(map(str, table))
         raise LatentiaError(
-            f"It cannot be used on the columns {columns}: {describe_error(error)}",
+            f"It cannot be used on the columns {', '.join(columns)}: {parsed_formula.name_columns(describe_error(error))}",
             parameter="formula",
             value=formula,
         ) from error
     if not design_matrix.shape[1]:
         raise LatentiaError("It has no terms. Use '~ 1' for the mean.", parameter="formula", value=formula)
-    return Design(matrix, [str(term) for term in design_matrix.columns], _references(design_matrix))
+    references = {parsed_formula.name_columns(name): level for name, level in _references(design_matrix).items()}
+    return Design(matrix, [parsed_formula.name_columns(str(term)) for term in design_matrix.columns], references)
 
 
 def _references(design_matrix: Any) -> dict[str, str]:
@@ -218,10 +218,10 @@ def columns_by_name(data: Any, n_rows: int, parameter: str = "data") -> dict[Any
     return table
 
 
-def _cells(name: Any, column: Any, categories: Collection[str] = ()) -> Any:
+def _cells(name: Any, column: Any, is_category: bool = False) -> Any:
     """Return a column for a design: numbers, categories, or objects with None for missing cells.
 
-    Numbers are float, which do not overflow in powers, unless they are ``categories``, whose levels are named as they are.
+    Numbers are float, which do not overflow in powers, except of a category, whose levels are named as they are.
     """
     values = np.asarray(column)
     if values.dtype.kind in "Mmc" or values.ndim != 1:
@@ -229,7 +229,7 @@ def _cells(name: Any, column: Any, categories: Collection[str] = ()) -> Any:
     if hasattr(column, "cat") and hasattr(column.cat, "categories"):
         return column
     if values.dtype.kind in "iuf":
-        return values if str(name) in categories else values.astype(float)
+        return values if is_category else values.astype(float)
     if values.dtype.kind not in "OUS":
         return values
     cells = [

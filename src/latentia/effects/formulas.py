@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import prod
@@ -27,6 +28,7 @@ _MAX_LENGTH, _MAX_TERMS, _MAX_POWER = 50_000, 1000, 10
 _MAX_NUMBER, _MAX_EXPONENT, _MAX_DEGREE, _MAX_LISTED = 1e12, 20, 100, 1000
 _OPERATORS = frozenset("~+-*/:^()")
 _NUMBER = re.compile(r"\d{1,12}(\.\d{0,12})?|\.\d{1,12}")
+_PARTS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?P<quoted>[^`]*)`|(?P<word>\w+)""")
 _PLAIN = ("log", "log2", "log10", "exp", "sqrt", "abs", "I", "center")
 _SPLINE = ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound", "extrapolation", "constraints")
 # Functions, and their arguments after the first one, which is an expression of columns.
@@ -57,10 +59,11 @@ class CheckedFormula:
 
     Attributes
     ----------
-    columns : list of str
-        Sorted names of its columns.
+    columns : dict of str
+        Sorted names of its columns, by the identifiers that stand for them in ``parsed``. A name between backticks has one of
+        its own, since Python would read some names as others, or as its own words.
     categories : set of str
-        Columns inside ``C(...)``.
+        Identifiers of columns inside ``C(...)``.
 
     Raises
     ------
@@ -77,31 +80,54 @@ class CheckedFormula:
         self._formula, self._names, self.categories, self._widths = formula, set[str](), set[str](), dict[str, Any]()
         if not isinstance(formula, str) or len(formula) > _MAX_LENGTH:
             raise self._error(f"Expected a text of at most {_MAX_LENGTH} characters.")
-        if "``" in formula:
-            raise self._error("Expected the name of a column between backticks; found nothing.")
+        self._prefix = "_quoted"
+        while self._prefix in formula:
+            self._prefix += "_"
+        self._identifiers: dict[str, str] = {}
+        plain = _PARTS.sub(self._identify, formula)
         parser = DefaultFormulaParser()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Python warns about odd texts in calls, which are refused below
-                for token in parser.get_tokens(formula):
+                for token in parser.get_tokens(plain):
                     self._check_token(token.kind.value, token.token)
-                self._check_size(parser.get_ast(formula))
-                self.parsed = Formula(formula)
+                self._check_size(parser.get_ast(plain))
+                self.parsed = Formula(plain)
         except LatentiaError:
             raise
         except Exception as error:  # formulaic and Python raise many kinds of errors with clear messages
-            raise self._error(f"It cannot be read: {describe_error(error)}") from error
-        self.columns = sorted(self._names)
+            raise self._error(f"It cannot be read: {self.name_columns(describe_error(error))}") from error
+        self.columns = {name: self.name_columns(name) for name in sorted(self._names, key=self.name_columns)}
+
+    def _identify(self, part: re.Match[str]) -> str:
+        """Return an identifier for a name between backticks, or that Python normalises; other parts as they are."""
+        if part["quoted"] is None and (part["word"] is None or unicodedata.is_normalized("NFKC", part["word"])):
+            return part[0]
+        name = part["quoted"] or part["word"]
+        if not name:
+            raise self._error("Expected the name of a column between backticks; found nothing.")
+        if name not in self._identifiers:
+            self._identifiers[name] = f"{self._prefix}{len(self._identifiers)}_"
+        return self._identifiers[name]
+
+    def name_columns(self, text: str) -> str:
+        """Return a text with the names of columns for their identifiers, between backticks inside calls."""
+        names = list(self._identifiers)
+        return re.sub(
+            rf"(^|:)?{self._prefix}(\d+)_",
+            lambda at: f"`{names[int(at[2])]}`" if at[1] is None else at[1] + names[int(at[2])],
+            text,
+        )
 
     def _error(self, problem: str) -> LatentiaError:
         return LatentiaError(problem, parameter="formula", value=str(self._formula)[:200])
 
     def check_columns(self, names: Collection[str]) -> None:
         """Raise if a table lacks a column of the formula, or a column has the name of a function in it."""
-        missing = [name for name in self.columns if name not in names]
+        missing = [name for name in self.columns.values() if name not in names]
         if missing:
             raise self._error(f"There is no column {missing[0]!r}. There are {', '.join(names)}.")
-        hidden = sorted({name for factor in self._widths.values() for name in factor["functions"]} & set(names))
+        hidden = sorted({name for factor in self._widths.values() for name in factor["functions"]} & set(self.columns))
         if hidden:
             raise self._error(f"The column {hidden[0]!r} has the name of a function in the formula. Rename the column.")
 
@@ -119,8 +145,6 @@ class CheckedFormula:
 
     def _check_token(self, kind: str, text: str) -> None:
         if kind == "name":
-            if _NUMBER.fullmatch(text):
-                raise self._error(f"A column {text!r} reads as a number in a formula. Rename the column.")
             self._names.add(text)
         elif kind == "python":
             self._check_call(text)
@@ -158,18 +182,14 @@ class CheckedFormula:
     # --- calls ----------------------------------------------------------------------------------------------------
 
     def _check_call(self, text: str) -> None:
-        """Check a call that formulaic passes to Python, where names in backticks are replaced."""
-        from formulaic.utils.code import sanitize_variable_names
-
-        aliases: dict[str, str] = {}
-        call = ast.parse(sanitize_variable_names(text, {}, aliases, template="_quoted_{}"), mode="eval").body
+        """Check a call that formulaic passes to Python."""
+        call = ast.parse(text, mode="eval").body
         if not isinstance(call, ast.Call):
             raise self._refusal(call)
         functions, columns = set[str](), set[str]()
         self._check_function(call, functions, columns)
-        columns = {aliases.get(name, name) for name in columns}
         if not columns:
-            raise self._error(f"Expected a column in {text[:60]!r}.")
+            raise self._error(f"Expected a column in {self.name_columns(text)[:60]!r}.")
         self._names |= columns
         name = ast.unparse(call.func)
         if "C" in functions:
@@ -181,7 +201,7 @@ class CheckedFormula:
         }
 
     def _refusal(self, node: ast.AST) -> LatentiaError:
-        return self._error(f"{ast.unparse(node)[:60]!r} is not allowed. {_ALLOWED}")
+        return self._error(f"{self.name_columns(ast.unparse(node))[:60]!r} is not allowed. {_ALLOWED}")
 
     def _check_function(self, call: ast.Call, functions: set[str], columns: set[str]) -> None:
         name = call.func.id if isinstance(call.func, ast.Name) else ""

@@ -299,11 +299,11 @@ class Evidence:
         ]
         statement_texts = [(mark, _describe_statement(statement)) for mark, statement in self.marks]
         for mark, texts in [*statement_texts, *((mark, describe(check)) for mark, check in self.reasons)]:
-            name, measured, needed, _, meaning = (text.replace("|", "\\|") for text in texts)
+            name, measured, needed, _, meaning = (" ".join(text.replace("|", "\\|").split()) for text in texts)
             lines.append(f"| {mark} | {name} | {measured} | {needed} | {meaning} |")
         if self.topics is not None:
             lines += ["", f"### {self.topics.nouns[1].capitalize()}", "", self.topics.to_markdown()]
-        return "\n".join(lines)
+        return escape_controls("\n".join(lines))
 
     def __str__(self) -> str:
         lines = [*textwrap.wrap(self.verdict, _WIDTH), *textwrap.wrap(self.advice, _WIDTH), ""]

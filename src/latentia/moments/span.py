@@ -172,16 +172,14 @@ def span_of(blocks: Blocks, part: int = 0, further_tables: Sequence[Blocks] = ()
     return None if sample is None else _check_all_rows(*_span_of_rows(*sample), part, (blocks, *further_tables))
 
 
-def span_without_constants(blocks: Blocks, part: int = 0) -> ColumnSpan | None:
-    """Find the columns that are not constant, or zero; return None if these are all, or none."""
-    sample = _sample(blocks, part)
+def span_without_constants(blocks: Blocks, *, keep_zeros: bool = True) -> ColumnSpan | None:
+    """Find the columns that are not constant, except zeros that are kept; return None if these are all, or none."""
+    sample = _sample(blocks, 0)
     if sample is None:
         return None
     low, high = np.fmin.reduce(sample[0]), np.fmax.reduce(sample[0])
-    varying = np.flatnonzero(~((low == high) & (low != 0)))
-    return _check_all_rows(
-        _build_span(varying, {}, np.where(low == high, low, 0.0)), np.zeros(len(low)), part, (blocks,)
-    )
+    varying = np.flatnonzero((low != high) | (keep_zeros & (low == 0)))
+    return _check_all_rows(_build_span(varying, {}, np.where(low == high, low, 0.0)), np.zeros(len(low)), 0, (blocks,))
 
 
 def span_of_moments(mean: np.ndarray, covariance: np.ndarray) -> ColumnSpan | None:
@@ -282,7 +280,10 @@ def _span_of_rows(rows: np.ndarray, eps: float) -> tuple[ColumnSpan | None, np.n
     complete = rows[~np.isnan(rows).any(axis=1)]
     mean = low.copy()
     if width <= _MAX_COLUMNS and len(complete) > 2 * len(distinct) + 8:
-        mean = np.where(low == high, low, complete.mean(axis=0))
+        mean = complete.mean(axis=0)
+        mean = np.where(
+            low == high, low, mean + (complete - mean).mean(axis=0)
+        )  # the first one is off by rounding of sums
         distinct, combined = _find_combinations(complete, mean, distinct, eps, noise)
         for j, (sources, factors) in dependent.items():
             dependent[j] = combined.get(int(sources[0]), (sources, factors))

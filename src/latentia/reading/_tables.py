@@ -391,8 +391,8 @@ def _read_fast(
         return None
     skipped = rows[1][0] - 1
     start = _line_start(text, skipped)
-    counts = _Counts.from_text(text, start, dialect)
-    if counts.odd_ends or counts.lines < 1:
+    counts = None if start is None else _Counts.from_text(text, start, dialect)
+    if counts is None or counts.odd_ends or counts.lines < 1:
         return None
     source: Any = str(text.path)
     if text.data is not None or counts.blank_end:
@@ -424,8 +424,8 @@ def _read_fast(
     return RawTable(columns, names, _lines(lines, texts, quoted_breaks), "line", path, dialect.separator, reread=reread)
 
 
-def _line_start(text: _Text, n_lines: int) -> int:
-    """Return the position where a line begins, in bytes."""
+def _line_start(text: _Text, n_lines: int) -> int | None:
+    """Return the position where a line begins, in bytes; None after lines that end otherwise than at line feeds."""
     data, at, size = b"", 0, SAMPLE
     while (data.count(b"\n") < n_lines and len(data) == size) or not data:
         size *= 4
@@ -434,7 +434,8 @@ def _line_start(text: _Text, n_lines: int) -> int:
             break
     for _ in range(n_lines):
         at = data.find(b"\n", at) + 1
-    return at
+    too_few = data.count(b"\n") < n_lines
+    return None if too_few or data.count(b"\r", 0, at) > data.count(b"\r\n", 0, at) else at
 
 
 def _are_plain_numbers(cells: list[str]) -> bool:

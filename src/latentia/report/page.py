@@ -16,6 +16,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._control_characters import escape_controls
 from ..summaries import Figure, Section, Summary, Table
 from ..system.scratch import atomic_file, path_of
 from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mean_error, short_number, version
@@ -193,8 +194,8 @@ def _prose(text: str) -> Any:
 
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:
-    """Write a page completely or not at all; incomplete characters become question marks."""
+    """Write a page completely or not at all; control characters of names and texts are shown, and not obeyed."""
     target = path_of(path)
     with atomic_file(target) as file:
-        file.write(page.encode("utf-8", "replace"))
+        file.write(escape_controls(page).encode("utf-8", "replace"))
     return target

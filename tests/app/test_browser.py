@@ -155,7 +155,7 @@ def test_texts_with_groups(person, chapters):
 def test_a_table_with_gaps_and_codes(person):
     person.bring("survey.csv", survey())
     person.click("-99 stands for a missing answer")
-    person.until(lambda: "missing_codes" in person.browser.current_url)
+    person.until(lambda: "--missing-codes" in person.find("#shell").get_attribute("textContent"))
     person.click("Which groups do the rows form?")
     person.type('[name="to"]', "3")
     person.learn()

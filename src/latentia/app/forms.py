@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -54,11 +54,19 @@ _HIDDEN = {
     "force", "jobs", "evidence", "names", "help",
 }  # fmt: skip
 _KEPT = {*READING_OPTIONS, "k", "missing", "names", "out"}
-_OF_COLUMNS = {"column", "sequence", "over", "cluster"}  # options that name a column
-_MAX_COMPARABLE = 40
+_OF_COLUMNS = {"column", "sequence", "over", "cluster", "id"}  # options that name a column
+_MAX_COMPARABLE, _MAX_TICKS = 40, 200
 _PARTS = {"paragraph": "a paragraph", "chapter": "a chapter", "500": "500 words"}
-_SHOWN = _HIDDEN | {"name", "names", "keep_moments", "split"}  # elsewhere on the pages, or not at all
+_SHOWN = {*_HIDDEN, "name", "names", "keep_moments", "split", "ignore"}  # elsewhere on the pages, or not at all
+_OF_MODELS = {"ask": ("NoisyOr",), "denoise": ("IncoherentDictionary", "SparseNetwork")}  # options of apply
+_LABELS = {
+    "k": "number",
+    "missing": "cells without a value",
+    "ignore": "columns that are left out",
+    "other": "second file",
+}
 _MAX_VALUE = 2000
+_FLAG = re.compile(r"(?<![\w-])(?:--missing (drop|mean|keep)\b|--([a-z][a-z-]+)|-(k)\b)")
 _FILE_VALUES = {"stop_words", "target", "linear_map"}  # options whose value may also name a file
 
 
@@ -105,7 +113,16 @@ class Option:
     @property
     def label(self) -> str:
         """Return its name as words."""
-        return (self.flag.lstrip("-") or self.name).replace("-", " ")
+        return (self.flag.lstrip("-") or _LABELS.get(self.name, self.name)).replace("-", " ")
+
+    @property
+    def words(self) -> str:
+        """Return its help in words of the form."""
+        return in_words(self.help)
+
+    @property
+    def names_column(self) -> bool:
+        return self.name in _OF_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -114,11 +131,6 @@ class Command:
 
     name: str
     options: tuple[Option, ...]
-
-    @property
-    def columns(self) -> list[str]:
-        """Return the names of options that name a column."""
-        return [option.name for option in self.options if option.name in _OF_COLUMNS]
 
     @property
     def compares(self) -> bool:
@@ -134,6 +146,22 @@ class Command:
     def further_options(self) -> list[Option]:
         """Return the options that a form folds."""
         return [option for option in self.options if option.flag and option.name not in _SHOWN]
+
+    @property
+    def file_options(self) -> list[Option]:
+        """Return the options of reading that are not of a column."""
+        return [option for option in self.options if option.name in ("encoding", "sheet", "id", "empty")]
+
+    def options_for(self, estimator: str) -> list[Option]:
+        """Return the options for new rows of a model that a form folds."""
+        names = (
+            "missing_codes",
+            "encoding",
+            "sheet",
+            "column",
+            *(n for n, kinds in _OF_MODELS.items() if estimator in kinds),
+        )
+        return [option for option in self.options if option.name in names]
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if option.name == name), None)
@@ -166,9 +194,10 @@ class Faces:
 
 @dataclass(frozen=True)
 class Question:
-    """A question that a file can answer, and the command that answers it."""
+    """A question that a file can answer, and the command that answers it; its key differs from those of the file's others."""
 
     text: str
+    key: str
     command: str
     values: dict[str, str]
 
@@ -235,9 +264,39 @@ def _last(fields: Fields, name: str) -> str | None:
     return next((value.strip() for value in reversed(fields.get(name, ())) if value.strip()), None)
 
 
-def questions(reading: Reading, faces: Faces) -> list[Question]:
-    """Return the questions that a file can answer, with the values that ``latentia look`` proposes."""
-    return [_parse(shlex.split(command), faces) for command in reading.commands]
+def questions(reading: Reading, faces: Faces) -> dict[str, Question]:
+    """Return the questions that a file can answer, with the values that ``latentia look`` proposes, by their keys."""
+    found: dict[str, Question] = {}
+    for command in reading.commands:
+        question = _parse(shlex.split(command), faces)
+        number = 1 + sum(earlier.command == question.command for earlier in found.values())
+        key = question.command if number == 1 else f"{question.command}-{number}"
+        found[key] = replace(question, key=key)
+    return found
+
+
+def command_of(key: str) -> str:
+    """Return the command of a question."""
+    return key.rstrip("-0123456789")
+
+
+def describe(words: Sequence[str]) -> str:
+    """Return what a command does, for a list of results."""
+    if len(words) < 3:
+        return ""
+    about = {"apply": "{0} applied to {1}", "update": "{0} with the rows of {1}", "compare": "{0} compared with {1}"}
+    question = _MIXED if "mixed" in words else QUESTIONS.get(words[0], words[0])
+    return about.get(words[0], f"{question} Of {{0}}").format(*words[1:3])
+
+
+def in_words(text: str) -> str:
+    """Return a message of the command line with the labels of fields in place of options."""
+
+    def label(match: re.Match[str]) -> str:
+        name = (match[2] or match[3] or "missing").replace("-", "_")
+        return f"“{_LABELS.get(name, name.replace('_', ' '))}{': ' + _MISSING[match[1]] if match[1] else ''}”"
+
+    return _FLAG.sub(label, text)
 
 
 def _parse(words: list[str], faces: Faces) -> Question:
@@ -255,11 +314,22 @@ def _parse(words: list[str], faces: Faces) -> Question:
     if words[2].startswith("-"):  # noisy-or --baskets FILE
         values |= {"baskets": "yes"}
     text = _MIXED if values.get("distribution") == "mixed" else QUESTIONS.get(command.name, command.name)
-    return Question(text, command.name, values)
+    return Question(text, command.name, command.name, values)
 
 
 def _flags(option: Option) -> tuple[str, ...]:
     return tuple(filter(None, (option.flag, option.negative)))
+
+
+def names_of(reading: Reading) -> list[str]:
+    """Return the names of the columns."""
+    return [column.name for column in reading.columns]
+
+
+def ways_to_apply(command: Command | None) -> dict[str, str]:
+    """Return the ways to treat cells without a value of new rows, that of the model first."""
+    ways = () if command is None else _MISSING_CHOICES.get(command.name, ())
+    return {"": "as when it was learned"} | {way: _MISSING[way] for way in ways if way != "mean"}
 
 
 def missing_choices(command: Command, reading: Reading) -> dict[str, str]:
@@ -270,11 +340,36 @@ def missing_choices(command: Command, reading: Reading) -> dict[str, str]:
     return {way: _MISSING[way] for way in _MISSING_CHOICES.get(command.name, ())}
 
 
-def size_range(value: str) -> tuple[str, str, str]:
-    """Return the parts of a number or range of components: from, to, in steps of."""
-    first, _, rest = value.partition(":")
-    last, _, step = rest.partition(":")
-    return first, last, step
+def proposed_fields(question: Question, command: Command, reading: Reading) -> dict[str, list[str]]:
+    """Return the fields of a form that starts a run as it stands."""
+    fields = {name: [value] for name, value in question.values.items() if name not in ("effects", "columns")}
+    if "columns" in question.values and command.option("ignore") is None:
+        fields["columns"] = [question.values["columns"]]
+    size = command.option("k")
+    number = question.values.get("k", "" if size is None else size.default)
+    if number != "auto":
+        parts = dict(zip(("from", "to", "step"), number.split(":"), strict=False))
+        fields |= {"k": [""]} | {key: [part] for key, part in parts.items()}
+    compared, left_out = comparable(reading, command, question.values), columns_left_out(reading, command, question)
+    return fields | {
+        "by": [name for name, proposed in compared.items() if proposed],
+        "ignore": [name for name, proposed in left_out.items() if proposed],
+        "missing": list(missing_choices(command, reading))[:1],
+    }
+
+
+def columns_left_out(reading: Reading, command: Command, question: Question) -> dict[str, bool]:
+    """Return the columns that a question may leave out, and whether it has to: the causes are those of findings alone."""
+    if command.option("ignore") is None or "baskets" in question.values:
+        return {}
+    roles = ["category"] if question.values.get("distribution") == "mixed" else []
+    columns = [column for column in reading.columns if column.used or column.role in roles]
+    chosen = question.values.get("columns", "").split(",") if "columns" in question.values else None
+    if command.name == "noisy-or":
+        chosen = [column.name for column in columns if column.role == "binary"]
+    names = {column.name: chosen is not None and column.name not in chosen for column in columns}
+    proposed = [name for name, is_proposed in names.items() if is_proposed]
+    return {name: names[name] for name in dict.fromkeys([*proposed, *list(names)[:_MAX_TICKS]])}
 
 
 def make_words(command: Command, source: str, fields: Fields, out: str, workspace: Workspace) -> list[str]:
@@ -285,16 +380,34 @@ def make_words(command: Command, source: str, fields: Fields, out: str, workspac
         if value is None and option.required:
             raise LatentiaError(f"expected a second file ({option.help.rstrip('.')}). Choose it above.")
         words += [] if value is None else [file_word(workspace, value)]
-    numbers = ("from", "to", "step") if _last(fields, "to") else ("from",)
-    size = [value for key in numbers if (value := _last(fields, key))]
-    number = command.option("k")
-    if number is not None and (size := size or [value for value in [_last(fields, "k")] if value]):
-        words += [number.flag, ":".join(size)]
-    fields = {**fields, **_comparison_options(command, fields)}
+    number, size = command.option("k"), _size(fields) or _last(fields, "k")
+    if number is not None and size:
+        words += [number.flag, size]
+    fields = {**fields, **_comparison_options(command, fields), **_unused_columns(fields)}
     for option in command.options:
         if option.flag and (option.name not in _HIDDEN or option.name in (*READING_OPTIONS, "missing", "names")):
             words += _option_words(option, fields.get(option.name, ()), workspace)
     return [*words, "--out", out]
+
+
+def _size(fields: Fields) -> str:
+    """Return a number of components or a range of them, empty if there is none; raise before the command would."""
+    texts = {key: text for key in ("from", "to", "step") if (text := _last(fields, key))}
+    for key, text in texts.items():
+        if not text.isdecimal() or int(text) < 1:
+            raise LatentiaError(f"expected a whole number from 1, and found {text[:20]}.", parameter=key)
+    if "to" not in texts:
+        return texts.get("from", "")
+    if "from" not in texts or int(texts["from"]) > int(texts["to"]):
+        raise LatentiaError("expected a first number that is not above the last. Change one of them.", parameter="from")
+    return ":".join(texts.values())
+
+
+def _unused_columns(fields: Fields) -> dict[str, list[str]]:
+    """Return the options that leave columns out: names with a comma are no part of a list."""
+    names = [name for name in fields.get("ignore", ()) if name]
+    roles = [f"{name}=ignored" for name in names if "," in name]
+    return {"ignore": [",".join(name for name in names if "," not in name)], "role": [*fields.get("role", ()), *roles]}
 
 
 def _comparison_options(command: Command, fields: Fields) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -54,32 +54,21 @@ _HIDDEN = {
     "force", "jobs", "evidence", "names", "help",
 }  # fmt: skip
 _KEPT = {*READING_OPTIONS, "k", "missing", "names", "out"}
-_OF_COLUMNS = {"column", "sequence", "over", "cluster", "id"}  # options that name a column
+_OF_COLUMNS = {"column", "sequence", "over", "cluster", "tags"}  # options that name a column
 _MAX_COMPARABLE, _MAX_TICKS = 40, 200
 _PARTS = {"paragraph": "a paragraph", "chapter": "a chapter", "500": "500 words"}
 _SHOWN = {*_HIDDEN, "name", "names", "keep_moments", "split", "ignore"}  # elsewhere on the pages, or not at all
 _OF_MODELS = {"ask": ("NoisyOr",), "denoise": ("IncoherentDictionary", "SparseNetwork")}  # options of apply
 _LABELS = {
-    "k": "number",
-    "missing": "cells without a value",
-    "ignore": "columns that are left out",
-    "other": "second file",
-}
+    "column": "column with the texts or steps", "over": "follow the answer over this column", "sequence": "whose rows they are",
+    "k": "number", "missing": "cells without a value", "ignore": "columns that are left out", "other": "second file",
+}  # fmt: skip
 _MAX_VALUE = 2000
 _FLAG = re.compile(r"(?<![\w-])(?:--missing (drop|mean|keep)\b|--([a-z][a-z-]+)|-(k)\b)")
 _FILE_VALUES = {"stop_words", "target", "linear_map"}  # options whose value may also name a file
 
 
 _OPTION_IN_DOUBT = re.compile(r"--(role|positive|missing-codes) ((?:'[^']*'|\"[^\"]*\"|[^\s'\",;])+)")
-
-
-@dataclass(frozen=True)
-class Correction:
-    """Another way to read a column, as a field of the form and the words of its button."""
-
-    field: str
-    value: str
-    label: str
 
 
 @dataclass(frozen=True)
@@ -92,7 +81,7 @@ class Option:
         Name of the parameter.
     flag, negative : str
         Words that set it, such as ``--scale`` and ``--no-scale``; empty for an argument.
-    help, default, group : str
+    help, default : str
     kind : {"flag", "path", "text"}
     multiple, required : bool
     flags : tuple of str
@@ -104,7 +93,6 @@ class Option:
     negative: str
     help: str
     default: str
-    group: str
     kind: str
     multiple: bool
     required: bool
@@ -113,7 +101,7 @@ class Option:
     @property
     def label(self) -> str:
         """Return its name as words."""
-        return (self.flag.lstrip("-") or _LABELS.get(self.name, self.name)).replace("-", " ")
+        return _LABELS.get(self.name) or (self.flag.lstrip("-") or self.name).replace("-", " ")
 
     @property
     def words(self) -> str:
@@ -122,7 +110,7 @@ class Option:
 
     @property
     def names_column(self) -> bool:
-        return self.name in _OF_COLUMNS
+        return self.name in {*_OF_COLUMNS, "id"}
 
 
 @dataclass(frozen=True)
@@ -145,7 +133,8 @@ class Command:
     @property
     def further_options(self) -> list[Option]:
         """Return the options that a form folds."""
-        return [option for option in self.options if option.flag and option.name not in _SHOWN]
+        main = {*_SHOWN, *(option.name for option in self.main_options)}
+        return [option for option in self.options if option.flag and option.name not in main]
 
     @property
     def file_options(self) -> list[Option]:
@@ -162,6 +151,11 @@ class Command:
             *(n for n, kinds in _OF_MODELS.items() if estimator in kinds),
         )
         return [option for option in self.options if option.name in names]
+
+    @property
+    def main_options(self) -> list[Option]:
+        """Return the options that name a column, which a form shows at once."""
+        return [option for option in self.options if option.name in _OF_COLUMNS and option.name != "cluster"]
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if option.name == name), None)
@@ -194,10 +188,9 @@ class Faces:
 
 @dataclass(frozen=True)
 class Question:
-    """A question that a file can answer, and the command that answers it; its key differs from those of the file's others."""
+    """A question that a file can answer, and the command that answers it."""
 
     text: str
-    key: str
     command: str
     values: dict[str, str]
 
@@ -214,26 +207,24 @@ def look(workspace: Workspace, name: str, fields: Fields, faces: Faces) -> Readi
 def _look(path: Path, name: str, _: Any, chosen: Any, column_options: Callable[[Fields], ColumnOptions]) -> Reading:
     fields = dict(chosen)
     try:
-        return look_at(
-            path, column_options(fields), name=name, sheet=_last(fields, "sheet"), encoding=_last(fields, "encoding")
-        )
+        sheet, encoding = _last(fields, "sheet"), _last(fields, "encoding")
+        return look_at(path, column_options(fields), name=name, sheet=sheet, encoding=encoding)
     except LatentiaError as error:
         if error.source is not None and str(error.source).startswith(str(path)):
             error.source = name  # The reader knows only this name.
         raise
 
 
-def split_doubt(doubt: str) -> tuple[str, list[Correction]]:
-    """Return what is doubtful about a column, and the options that the text names as corrections."""
+def split_doubt(doubt: str) -> tuple[str, list[tuple[str, str, str]]]:
+    """Return what is doubtful about a column, and the options that the text names: fields, values and words of buttons."""
     corrections = []
     for option, quoted in _OPTION_IN_DOUBT.findall(doubt):
         value = next(iter(shlex.split(quoted)), "")
         last = value.rpartition("=")[2]
-        label = {
-            "role": "leave it out" if last == "ignored" else f"read it as {last}",
-            "positive": f"count {last!r} as 1",
-        }.get(option, f"{last!r} stands for a missing answer")
-        corrections.append(Correction(option.replace("-", "_"), value, label))
+        role = "leave it out" if last == "ignored" else f"read it as {last}"
+        labels = {"role": role, "positive": f"count {last!r} as 1"}
+        label = labels.get(option, f"{last!r} stands for a missing answer")
+        corrections.append((option.replace("-", "_"), value, label))
     text = _OPTION_IN_DOUBT.split(doubt)[0] if corrections else doubt
     return text.rstrip(" ,;:"), corrections
 
@@ -270,8 +261,7 @@ def questions(reading: Reading, faces: Faces) -> dict[str, Question]:
     for command in reading.commands:
         question = _parse(shlex.split(command), faces)
         number = 1 + sum(earlier.command == question.command for earlier in found.values())
-        key = question.command if number == 1 else f"{question.command}-{number}"
-        found[key] = replace(question, key=key)
+        found[question.command if number == 1 else f"{question.command}-{number}"] = question
     return found
 
 
@@ -304,7 +294,7 @@ def _parse(words: list[str], faces: Faces) -> Question:
     values: dict[str, str] = {}
     rest = words[3:]
     while rest:
-        option = next((o for o in command.options if rest[0] in _flags(o)), None)
+        option = next((o for o in command.options if rest[0] and rest[0] in (o.flag, o.negative)), None)
         if option is None:
             rest = rest[1:]
         elif option.kind == "flag":
@@ -314,16 +304,7 @@ def _parse(words: list[str], faces: Faces) -> Question:
     if words[2].startswith("-"):  # noisy-or --baskets FILE
         values |= {"baskets": "yes"}
     text = _MIXED if values.get("distribution") == "mixed" else QUESTIONS.get(command.name, command.name)
-    return Question(text, command.name, command.name, values)
-
-
-def _flags(option: Option) -> tuple[str, ...]:
-    return tuple(filter(None, (option.flag, option.negative)))
-
-
-def names_of(reading: Reading) -> list[str]:
-    """Return the names of the columns."""
-    return [column.name for column in reading.columns]
+    return Question(text, command.name, values)
 
 
 def ways_to_apply(command: Command | None) -> dict[str, str]:
@@ -380,7 +361,7 @@ def make_words(command: Command, source: str, fields: Fields, out: str, workspac
         if value is None and option.required:
             raise LatentiaError(f"expected a second file ({option.help.rstrip('.')}). Choose it above.")
         words += [] if value is None else [file_word(workspace, value)]
-    number, size = command.option("k"), _size(fields) or _last(fields, "k")
+    number, size = command.option("k"), size_of(fields) or _last(fields, "k")
     if number is not None and size:
         words += [number.flag, size]
     fields = {**fields, **_comparison_options(command, fields), **_unused_columns(fields)}
@@ -390,7 +371,7 @@ def make_words(command: Command, source: str, fields: Fields, out: str, workspac
     return [*words, "--out", out]
 
 
-def _size(fields: Fields) -> str:
+def size_of(fields: Fields) -> str:
     """Return a number of components or a range of them, empty if there is none; raise before the command would."""
     texts = {key: text for key in ("from", "to", "step") if (text := _last(fields, key))}
     for key, text in texts.items():
@@ -453,9 +434,7 @@ def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -
     if option.kind == "path":
         texts = [file_word(workspace, value) for value in texts]
     joined = option.flag.startswith("--")  # A value such as -99 would look like an option.
-    pairs = [
-        [f"{option.flag}={value}"] if joined and value.startswith("-") else [option.flag, value] for value in texts
-    ]
+    pairs = [[f"{option.flag}={text}"] if joined and text[0] == "-" else [option.flag, text] for text in texts]
     return [word for pair in pairs for word in pair]
 
 
@@ -482,7 +461,7 @@ def shell_line(words: Sequence[str]) -> str:
 def python_lines(words: Sequence[str]) -> str:
     """Return three lines of Python that do the same as a command, with the same bits."""
     lines = ["import latentia.cli.commands", f"latentia.cli.commands.app({list(words)!r}, standalone_mode=False)"]
-    if words[0] not in ("apply", "compare"):
+    if words[0] not in ("apply", "compare", "look"):
         lines.append(f"model = latentia.load({words[-1] + '/model.npz'!r})")  # The name of the result comes last.
     return "\n".join(lines)
 
@@ -529,28 +508,5 @@ def check_words(words: Sequence[str], command: Command, out: str, workspace: Wor
 def look_words(name: str, fields: Fields, command: Command, workspace: Workspace) -> list[str]:
     """Return the words of ``latentia look`` for a file."""
     options = [option for option in command.options if option.name in READING_OPTIONS]
-    return [
-        "look",
-        file_word(workspace, name),
-        *(w for option in options for w in _option_words(option, fields.get(option.name, ()), workspace)),
-    ]
-
-
-def look_python(name: str, reading: Reading | None, fields: Fields) -> str:
-    """Return three lines of Python that read a file in the same way."""
-    pairs = [value.rpartition("=") for value in fields.get("role", ()) if value]
-    positive = [value.rpartition("=") for value in fields.get("positive", ()) if value]
-    codes = [code for value in fields.get("missing_codes", ()) for code in value.split(",") if code]
-    arguments = {
-        "roles": {key: role for key, _, role in pairs}, "missing_codes": codes,
-        "positive": {key: value for key, _, value in positive}, "id": _last(fields, "id"),
-        "empty": None if _last(fields, "empty") == "missing" else _last(fields, "empty"),
-        "sheet": _last(fields, "sheet"), "encoding": _last(fields, "encoding"),
-    }  # fmt: skip
-    keywords = "".join(f", {key}={value!r}" for key, value in arguments.items() if value)
-    if reading is not None and reading.table is None:
-        return (
-            "from pathlib import Path\nfrom latentia.reading import ColumnOptions, look_at\n"
-            f"print(look_at(Path({name!r}), ColumnOptions(){keywords}))"
-        )
-    return f"from latentia.reading import read\ndata = read({name!r}{keywords})\nprint(data)"
+    words = [word for option in options for word in _option_words(option, fields.get(option.name, ()), workspace)]
+    return ["look", file_word(workspace, name), *words]

@@ -20,13 +20,12 @@ from starlette.routing import Mount, Route
 
 from .. import __version__
 from ..exceptions import LatentiaError
-from ..reading import Reading
 from . import forms
 from .forms import Faces
 from .guard import REPORT_POLICY, base_of, header_of
 from .jobs import Job
 from .results import Results, anchor_lines, anchors_of, component_rows, cost_of_anchors, parse_anchors
-from .workspace import Workspace, date_text
+from .workspace import Workspace
 
 _MAX_COLUMNS = 200
 _UNFINISHED = "running", "stopped"
@@ -53,11 +52,10 @@ class Pages:
     def home(self, request: Request) -> Response:
         results = []
         for name in self.workspace.results():
-            job, folder = Job(self.workspace, name), self.workspace.result(name)
-            started, state = job.record.get("started"), job.progress().state
-            seconds = started if isinstance(started, float) else folder.stat().st_mtime if folder.is_dir() else 0.0
-            about = forms.describe(job.command)
-            results.append((name, "" if state in ("done", "none") else state, about, date_text(seconds)))
+            job, result = Job(self.workspace, name), self._results(name)
+            state = job.progress().state
+            state = str(result.record.get("grade") or "") if state in ("done", "none") else state
+            results.append((name, state, forms.describe(job.command), result.date))
         return self.page("home.html", title="latentia", entries=self.workspace.entries(), results=results)
 
     async def upload(self, request: Request) -> Response:
@@ -80,16 +78,14 @@ class Pages:
         except LatentiaError as error:
             if not any(fields.values()):
                 raise
-            text, reading = (
-                forms.in_words(self.faces.render_error(error)),
-                forms.look(self.workspace, name, {}, self.faces),
-            )
+            text = forms.in_words(self.faces.render_error(error))
+            reading = forms.look(self.workspace, name, {}, self.faces)
         columns = [forms.column_row(column, fields) for column in reading.columns]
         columns.sort(key=lambda column: not column["doubtful"])
         return self.page(
             "file.html", title=name, name=name, reading=reading, columns=columns[:_MAX_COLUMNS], roles=forms.ROLES, text=text,
             fields=fields, questions=forms.questions(reading, self.faces), shell=forms.shell_line(words),
-            python=forms.look_python(name, reading, fields), options=look.file_options, names=forms.names_of(reading),
+            python=forms.python_lines(words), options=look.file_options, names=list(reading.columns_by_name),
         )  # fmt: skip
 
     async def change_file(self, request: Request) -> Response:
@@ -110,17 +106,17 @@ class Pages:
         return self.page(
             "ask.html", title=question.text, name=name, command=command, fields=fields, out=out, size=command.option("k"),
             missing=forms.missing_choices(command, reading), entries=self.workspace.entries(),
-            comparable=forms.comparable(reading, command, question.values), names=forms.names_of(reading),
+            comparable=forms.comparable(reading, command, question.values), names=list(reading.columns_by_name),
             left_out=forms.columns_left_out(reading, command, question), documents=forms.documents(command, reading),
             back=[(f"file/{quote(name)}", name)],
         )  # fmt: skip
 
     def _question(
         self, name: str, key: str, command: forms.Command
-    ) -> tuple[Reading, forms.Question, dict[str, list[str]]]:
+    ) -> tuple[Any, forms.Question, dict[str, list[str]]]:
         """Return how a file is read, a question about it, and the fields that its form proposes."""
         reading = forms.look(self.workspace, name, self.workspace.remembered(name).get("reading", {}), self.faces)
-        question = forms.Question(forms.QUESTIONS[command.name], key, command.name, {})
+        question = forms.Question(forms.QUESTIONS[command.name], command.name, {})
         question = forms.questions(reading, self.faces).get(key, question)
         return reading, question, forms.proposed_fields(question, command, reading)
 
@@ -128,11 +124,7 @@ class Pages:
         name, key = request.path_params["name"], request.path_params["command"]
         fields, command = await _form(request), self._command(request)
         *_, proposed = await run_in_threadpool(self._question, name, key, command)
-        changed = {
-            field
-            for field in {*fields, *proposed}
-            if fields.get(field, []) != list(filter(None, proposed.get(field, [])))
-        }
+        changed = [f for f in {*fields, *proposed} if fields.get(f, []) != list(filter(None, proposed.get(f, [])))]
         self.workspace.remember(name, key, {field: fields.get(field, []) for field in changed})
         reading, out = self.workspace.remembered(name).get("reading", {}), _result(fields)
         words = forms.make_words(command, name, reading | fields, out, self.workspace)
@@ -144,9 +136,8 @@ class Pages:
         if request.query_params.get("preview") is not None:
             return JSONResponse({"shell": forms.shell_line(words), "python": forms.python_lines(words)})
         if not self._is_free(out):
-            raise LatentiaError(
-                f"there is a result or unfinished work {out!r} already. Choose another name.", parameter="out"
-            )
+            text = f"there is a result or unfinished work {out!r} already. Choose another name."
+            raise LatentiaError(text, parameter="out")
         Job(self.workspace, out).forget()  # Its checkpoint may be of another question.
         return self._run(words, out, question)
 
@@ -176,17 +167,15 @@ class Pages:
             "about": forms.describe(words), "back": [], "text": forms.in_words(progress.error),
         }  # fmt: skip
         if words[1:] and words[0] in forms.QUESTIONS:
-            values["back"] = [
-                (f"file/{quote(words[1])}", words[1]),
-                (f"ask/{question or words[0]}/{quote(words[1])}", "Question"),
-            ]
+            place = f"ask/{question or words[0]}/{quote(words[1])}"
+            values["back"] = [(f"file/{quote(words[1])}", words[1]), (place, "Question")]
         elif words[1:]:
             values["back"] = [(f"results/{quote(words[1])}", words[1])]
         if progress.state in (*_UNFINISHED, "failed"):
             return self.page("job.html", **values)
         if not folder.is_dir():
             raise LatentiaError(f"the folder of the result {name!r} was removed.")
-        results, earlier_results = Results(self.workspace, name), map(self._results, self.workspace.results())
+        results, earlier_results = self._results(name), map(self._results, self.workspace.results())
         command = self.faces.command(words[0]) if words[:1] and words[0] in forms.QUESTIONS else None
         entries = [entry.name for entry in self.workspace.entries() if entry.size != "0 bytes"]
         return self.page(
@@ -194,7 +183,7 @@ class Pages:
             model=self._results(words[1]) if words[:1] == ["apply"] else None,
             others=[earlier.name for earlier in earlier_results if earlier.name != name and results.is_like(earlier)],
             options={action: self.faces.command(action).options_for(results.estimator) for action in ("apply", "update")},
-            ways=forms.ways_to_apply(command),
+            ways=forms.ways_to_apply(command), sized=command is not None and command.option("k") is not None,
             outs={action: self._free(f"{name[:50]}-{action}") for action in ("number", "apply", "update", "compare")}, **values,
         )  # fmt: skip
 
@@ -218,18 +207,20 @@ class Pages:
             self.workspace.remove_result(name)
             return self._go("")
         elif action == "number":
-            return self._start(request, self._again(job, {"k": [_first(fields, "k")]}, out), out)
+            return self._start(
+                request, self._again(job, {"k": [forms.size_of({"from": fields.get("k", [])})]}, out), out
+            )
         elif action in ("apply", "update"):
             file = _first(fields, "file")
             reading = self.workspace.remembered(file).get("reading", {})
-            kept = {key: reading[key] for key in ("sheet", "encoding") if key in reading}
-            if reading.get("missing_codes"):  # Codes that are given replace those of the model.
-                stored = Results(self.workspace, name).load().reading_.get("missing_codes", ())
-                kept["missing_codes"] = list(dict.fromkeys([*stored, *reading["missing_codes"]]))
-            words = forms.make_words(
-                self.faces.command(action), name, kept | fields | {"source": [file]}, out, self.workspace
+            same = {key: reading[key] for key in ("sheet", "encoding", "missing_codes") if reading.get(key)}
+            if "missing_codes" in same:  # Codes that are given replace those of the model.
+                codes = [*self._results(name).load().reading_.get("missing_codes", ()), *same["missing_codes"]]
+                same["missing_codes"] = list(dict.fromkeys(codes))
+            fields = same | fields | {"source": [file]}
+            return self._start(
+                request, forms.make_words(self.faces.command(action), name, fields, out, self.workspace), out
             )
-            return self._start(request, words, out)
         elif action == "compare":
             earlier = _first(fields, "earlier")
             self.workspace.result(earlier)
@@ -247,7 +238,7 @@ class Pages:
 
     def topics(self, request: Request) -> Response:
         name = request.path_params["name"]
-        model = Results(self.workspace, name).load()
+        model = self._results(name).load()
         alone = component_rows(model.reanchor(anchors=anchors_of(model))) if anchors_of(model) else []
         return self.page(
             "topics.html", title=f"{model.nouns[1].capitalize()} of {name}", noun=model.nouns[0],
@@ -257,7 +248,7 @@ class Pages:
 
     async def learn_topics(self, request: Request) -> Response:
         name, fields = request.path_params["name"], await _form(request, blanks=True)
-        model, out, job = Results(self.workspace, name).load(), _result(fields), Job(self.workspace, name)
+        model, out, job = self._results(name).load(), _result(fields), Job(self.workspace, name)
         names = [f"{k}={text.strip()}" for k, text in enumerate(fields.get("name", [])) if text.strip()]
         changes = {"name": names, **({"k": [str(len(component_rows(model)))]} if "-k" in job.command else {})}
         if "anchor" in fields and (anchors := parse_anchors(model, fields)) != anchors_of(model):
@@ -268,7 +259,7 @@ class Pages:
         return self._start(request, self._again(job, changes, out), out)
 
     async def topic_words(self, request: Request) -> Response:
-        model, fields = Results(self.workspace, request.path_params["name"]).load(), await _form(request, blanks=True)
+        model, fields = self._results(request.path_params["name"]).load(), await _form(request, blanks=True)
         anchors = parse_anchors(model, fields)
         edited = await run_in_threadpool(model.reanchor, anchors)
         return JSONResponse({"topics": component_rows(edited), "changed": anchors != anchors_of(model)})
@@ -278,7 +269,7 @@ class Pages:
         words = Job(self.workspace, name).command
         if len(words) < 2:
             raise LatentiaError("the app did not learn this result, so it does not know its texts.")
-        model = Results(self.workspace, name).load()
+        model = self._results(name).load()
         text = await run_in_threadpool(
             cost_of_anchors, model, parse_anchors(model, fields), self.workspace.find(words[1]), self.faces.documents
         )

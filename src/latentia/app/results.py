@@ -16,7 +16,7 @@ from .. import persistence
 from .._validation import column_names
 from ..exceptions import LatentiaError
 from .forms import Command, Fields
-from .workspace import Workspace, read_json
+from .workspace import MANIFEST, Workspace, date_text, read_json
 
 _MODEL, _RESULT = "model.npz", "result.json"
 _MAX_RECORD_BYTES = 64 << 20
@@ -79,6 +79,13 @@ class Results:
         if not path.is_file() or path.stat().st_size > _MAX_RECORD_BYTES:
             return {}
         return read_json(self.workspace.find(f"{self.name}/{_RESULT}"))
+
+    @property
+    def date(self) -> str:
+        path = next(
+            (path for path in (self.folder / MANIFEST, self.workspace.app_folder(self.name)) if path.exists()), None
+        )
+        return "" if path is None else date_text(path.lstat().st_mtime)
 
     @property
     def estimator(self) -> str:
@@ -152,7 +159,8 @@ def component_rows(model: Any) -> list[dict[str, str]]:
     """Return name, anchors, share and words of each topic or cause."""
     if hasattr(model, "cause_names_"):
         findings = [str(name) for name in column_names(model) or range(model.strengths_.shape[1])]
-        names, shares, anchors = model.cause_names_, model.priors_, [[]] * len(model.priors_)
+        names, shares = model.cause_names_, model.priors_
+        anchors: list[list[str]] = [[]] * len(names)
         words = [
             [f"{findings[i]} {row[i]:.0%}" for i in (-row).argsort()[:_N_WORDS] if row[i] > 0]
             for row in model.strengths_
@@ -201,8 +209,7 @@ def cost_of_anchors(model: Any, anchors: list[list[str]], source: Path, document
     """Return a sentence about the likelihood of documents under the topics with and without other anchors."""
     rows = documents(model, source)
     before, after = (model.reanchor(anchors=chosen).score(rows) for chosen in (anchors_of(model), anchors))
-    effect = "cost" if after < before else "gain"
     return (
-        f"These anchors {effect} {abs(after - before):.3f} nats of log-likelihood a word: {before:.3f} before, "
-        f"{after:.3f} now, both without the refinement that learning adds."
+        f"The texts fit {'worse' if after < before else 'better'} by {abs(after - before):.3f} nats of log-likelihood a word: "
+        f"{before:.3f} before, {after:.3f} now, both without the refinement that learning adds."
     )

@@ -31,7 +31,6 @@ class Entry:
     name: str
     size: str
     date: str
-    folder: bool
 
 
 class Workspace:
@@ -96,7 +95,7 @@ class Workspace:
         """Return the files and folders of texts, newest first."""
         paths = [path for path in self._visible() if not (path / MANIFEST).is_file()]
         files = [path for path in paths if not path.name.endswith(".latentia-cache") and path != self.root]
-        return [Entry(path.name, _size_text(path), date_text(path.stat().st_mtime), path.is_dir()) for path in files]
+        return [Entry(path.name, _size_text(path), date_text(path.stat().st_mtime)) for path in files]
 
     def results(self) -> list[str]:
         """Return the names of folders of results and of jobs, newest first."""

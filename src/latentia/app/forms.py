@@ -54,7 +54,10 @@ _HIDDEN = {
     "force", "jobs", "evidence", "names", "help",
 }  # fmt: skip
 _KEPT = {*READING_OPTIONS, "k", "missing", "names", "out"}
-_OF_COLUMNS = {"column", "sequence", "over", "cluster", "tags"}  # options that name a column
+_GROUPS = {
+    "file": ("encoding", "sheet", "id", "empty"), "columns": ("column", "sequence", "over", "tags"),
+    "rows": ("missing_codes", "encoding", "sheet", "column"),
+}  # fmt: skip
 _MAX_COMPARABLE, _MAX_TICKS = 40, 200
 _PARTS = {"paragraph": "a paragraph", "chapter": "a chapter", "500": "500 words"}
 _SHOWN = {*_HIDDEN, "name", "names", "keep_moments", "split", "ignore"}  # elsewhere on the pages, or not at all
@@ -110,7 +113,7 @@ class Option:
 
     @property
     def names_column(self) -> bool:
-        return self.name in {*_OF_COLUMNS, "id"}
+        return self.name in (*_GROUPS["columns"], "cluster", "id")
 
 
 @dataclass(frozen=True)
@@ -121,41 +124,15 @@ class Command:
     options: tuple[Option, ...]
 
     @property
-    def compares(self) -> bool:
-        """Return True if the answer can be compared between the values of a column."""
-        return any(option.name in ("group_by", "effects") for option in self.options)
-
-    @property
     def arguments(self) -> list[Option]:
         """Return the files that it reads besides the first."""
         return [option for option in self.options if not option.flag][1:]
 
-    @property
-    def further_options(self) -> list[Option]:
-        """Return the options that a form folds."""
-        main = {*_SHOWN, *(option.name for option in self.main_options)}
-        return [option for option in self.options if option.flag and option.name not in main]
-
-    @property
-    def file_options(self) -> list[Option]:
-        """Return the options of reading that are not of a column."""
-        return [option for option in self.options if option.name in ("encoding", "sheet", "id", "empty")]
-
-    def options_for(self, estimator: str) -> list[Option]:
-        """Return the options for new rows of a model that a form folds."""
-        names = (
-            "missing_codes",
-            "encoding",
-            "sheet",
-            "column",
-            *(n for n, kinds in _OF_MODELS.items() if estimator in kinds),
-        )
-        return [option for option in self.options if option.name in names]
-
-    @property
-    def main_options(self) -> list[Option]:
-        """Return the options that name a column, which a form shows at once."""
-        return [option for option in self.options if option.name in _OF_COLUMNS and option.name != "cluster"]
+    def group(self, group: str, estimator: str = "") -> list[Option]:
+        """Return options of a "file", of "columns", for new "rows" of an estimator, or the others, which a form "folds"."""
+        names = [*_GROUPS.get(group, ()), *(name for name, kinds in _OF_MODELS.items() if estimator in kinds)]
+        shown = {*_SHOWN, *_GROUPS["columns"]}
+        return [o for o in self.options if (o.name in names if names else o.flag and o.name not in shown)]
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if option.name == name), None)
@@ -415,7 +392,7 @@ def documents(command: Command, reading: Reading) -> dict[str, str]:
 
 def comparable(reading: Reading, command: Command, values: Mapping[str, str]) -> dict[str, bool]:
     """Return the columns that an answer can be compared by, and whether ``latentia look`` proposes each."""
-    if not command.compares:
+    if not (command.option("group_by") or command.option("effects")):
         return {}
     roles = {"category", "group", *(["binary"] if command.option("group_by") else [])}
     used = {values.get("column", ""), values.get("sequence", "")}

@@ -51,9 +51,11 @@ class Excerpt:
                 values = [
                     f"{value or 'empty'} in {n:,}" for value, n in sorted(counts.items(), key=lambda pair: -pair[1])
                 ]
-                lines.append(f"{name}: {', '.join(values)}")
+                lines.append(f"{name}: {', '.join(values)} rows")
             elif all(_PROBABILITY.fullmatch(value) for value in counts):
-                lines.append(f"{name}: above 50% in {sum(float(cell) > 0.5 for cell in cells):,}")
+                numbers = list(map(float, cells))
+                above, mean = sum(number > 0.5 for number in numbers), sum(numbers) / len(numbers)
+                lines.append(f"{name}: above 50% in {above:,} rows, {mean:.1%} on average")
         return lines
 
 
@@ -158,7 +160,7 @@ def _cell_text(value: Any) -> str:
 def component_rows(model: Any) -> list[dict[str, str]]:
     """Return name, anchors, share and words of each topic or cause."""
     if hasattr(model, "cause_names_"):
-        findings = [str(name) for name in column_names(model) or range(model.strengths_.shape[1])]
+        findings = [str(name) for name in model.column_names or range(model.strengths_.shape[1])]
         names, shares = model.cause_names_, model.priors_
         anchors: list[list[str]] = [[]] * len(names)
         words = [

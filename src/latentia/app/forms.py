@@ -252,7 +252,7 @@ def describe(words: Sequence[str]) -> str:
     if len(words) < 3:
         return ""
     about = {"apply": "{0} applied to {1}", "update": "{0} with the rows of {1}", "compare": "{0} compared with {1}"}
-    question = _MIXED if "mixed" in words else QUESTIONS.get(words[0], words[0])
+    question = _MIXED if "mixed" in words else QUESTIONS.get(words[0], "")
     return about.get(words[0], f"{question} Of {{0}}").format(*words[1:3])
 
 

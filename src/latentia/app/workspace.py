@@ -71,7 +71,7 @@ class Workspace:
         """Return the folder of a result, which need not exist."""
         if not _RESULT_NAME.fullmatch(name):
             raise LatentiaError(
-                f"expected at most 61 letters, digits, - and _, and found {name[:60]!r}. Choose another name.",
+                f"expected letters, digits, - and _, at most 61, and found {name[:60]!r}. Choose another name.",
                 parameter="out",
             )
         return self._path(name)
@@ -126,7 +126,6 @@ class Workspace:
         path = self.root / APP_FOLDER / ".fields" / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.json"
         if real_path(path) != path:
             raise LatentiaError(f"{APP_FOLDER}/.fields has a link. Remove it from the folder of the app.")
-        path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def remembered(self, name: str) -> dict[str, dict[str, list[str]]]:
@@ -140,7 +139,9 @@ class Workspace:
     def remember(self, name: str, key: str, fields: Mapping[str, Sequence[str]]) -> None:
         """Store the fields of a form about a file."""
         forms = self.remembered(name) | {key: {field: list(values) for field, values in fields.items()}}
-        with atomic_file(self._memory_file(name), "w", encoding="utf-8") as file:
+        path = self._memory_file(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path, "w", encoding="utf-8") as file:
             json.dump(forms, file)
 
     def _visible(self) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -268,20 +268,25 @@ def in_words(text: str) -> str:
 
 def _parse(words: list[str], faces: Faces) -> Question:
     command = faces.command(words[1])
-    values: dict[str, str] = {}
-    rest = words[3:]
-    while rest:
-        option = next((o for o in command.options if rest[0] and rest[0] in (o.flag, o.negative)), None)
-        if option is None:
-            rest = rest[1:]
-        elif option.kind == "flag":
-            values[option.name], rest = "yes" if rest[0] == option.flag else "no", rest[1:]
-        else:
-            values[option.name], rest = rest[1], rest[2:]
+    values = {option.name: value for option, value, _ in _split(words[3:], command) if option is not None}
     if words[2].startswith("-"):  # noisy-or --baskets FILE
         values |= {"baskets": "yes"}
     text = _MIXED if values.get("distribution") == "mixed" else QUESTIONS.get(command.name, command.name)
     return Question(text, command.name, values)
+
+
+def _split(words: Sequence[str], command: Command) -> Iterator[tuple[Option | None, str, list[str]]]:
+    """Yield the options of a command, None for its arguments, with their values and their words."""
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        flag, equals, value = word.partition("=")
+        option = next((o for o in command.options if o.flag and flag in (*o.flags, o.negative)), None)
+        more = rest[:1] if option is not None and option.kind != "flag" and not equals else []
+        rest = rest[len(more) :]
+        if option is not None and option.kind == "flag":
+            value = "no" if flag == option.negative else "yes"
+        yield option, word if option is None else "".join(more) or value, [word, *more]
 
 
 def ways_to_apply(command: Command | None) -> dict[str, str]:
@@ -445,36 +450,28 @@ def python_lines(words: Sequence[str]) -> str:
 
 def words_again(words: Sequence[str], command: Command, changes: Mapping[str, Sequence[str]], out: str) -> list[str]:
     """Return the words of a command with other values of some options, for a result of another name."""
-    flags = {flag for name in (*changes, "out") if (option := command.option(name)) for flag in option.flags}
-    words_unchanged, rest = [], list(words)
-    while rest:
-        if rest[0] in flags:
-            rest = rest[2:]
-        else:
-            words_unchanged += [] if rest[0].partition("=")[0] in flags else rest[:1]
-            rest = rest[1:]
+    pairs = [(option, part) for option, _, part in _split(words, command)]
+    unchanged = [
+        word for option, part in pairs if option is None or option.name not in (*changes, "out") for word in part
+    ]
     for name, values in changes.items():
         option = command.option(name)
         if option is None:
             raise LatentiaError(f"{words[0]} has no option {name!r}.")
-        words_unchanged += [word for value in values for word in (option.flag, _check_text(value, option))]
-    return [*words_unchanged, "--out", out]
+        unchanged += [word for value in values for word in (option.flag, _check_text(value, option))]
+    return [*unchanged, "--out", out]
 
 
 def check_words(words: Sequence[str], command: Command, out: str, workspace: Workspace) -> None:
     """Raise if a command reads or writes outside of the folder; the folder, and what it stores, may be someone else's."""
-    rest = list(words[1:])
-    while rest:
-        flag, equals, value = rest.pop(0).partition("=")
-        option = next((o for o in command.options if o.flag and flag in (*o.flags, o.negative)), None)
+    for option, value, (word, *_) in _split(words[1:], command):
         if option is None:
-            workspace.find(f"{flag}{equals}{value}".removeprefix("./"))
-            if flag.startswith("-"):
-                raise LatentiaError(f"{command.name} has no option {flag}.")
+            workspace.find(word.removeprefix("./"))
+            if word.startswith("-"):
+                raise LatentiaError(f"{command.name} has no option {word}.")
             continue
-        value = value if equals or option.kind == "flag" or not rest else rest.pop(0)
         if option.name in _HIDDEN - _KEPT or (option.name == "out" and value != out):
-            raise LatentiaError(f"the app does not run commands with this {flag}. Start from the file.")
+            raise LatentiaError(f"the app does not run commands with this {option.flag}. Start from the file.")
         for part in (value, *value.split(",")) if option.name in _FILE_VALUES else ():
             if os.path.isfile(workspace.root / part.strip()):
                 workspace.find(part.strip())

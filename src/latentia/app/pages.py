@@ -182,7 +182,7 @@ class Pages:
             "result.html", results=results, can=results.abilities(words, command), entries=entries,
             model=self._results(words[1]) if words[:1] == ["apply"] else None,
             others=[earlier.name for earlier in earlier_results if earlier.name != name and results.is_like(earlier)],
-            options={action: self.faces.command(action).group("rows", results.estimator) for action in ("apply", "update")},
+            commands={action: self.faces.command(action) for action in ("apply", "update")},
             ways=forms.ways_to_apply(command), sized=command is not None and command.option("k") is not None,
             outs={action: self._free(f"{name[:50]}-{action}") for action in ("number", "apply", "update", "compare")}, **values,
         )  # fmt: skip

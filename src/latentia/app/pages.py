@@ -28,7 +28,7 @@ from .results import Results, anchor_lines, anchors_of, component_rows, cost_of_
 from .workspace import Workspace
 
 _MAX_COLUMNS = 200
-_UNFINISHED = "running", "stopped"
+_UNFINISHED, _FIELDS = ("running", "stopped"), ("from", "to", "step", "out")
 _STATIC = {"app.js": "text/javascript", "app.css": "text/css"}
 
 
@@ -296,10 +296,8 @@ class Pages:
                     archive.write(path, f"{name}/{path.name}")
         size = file.tell()
         file.seek(0)
-        headers = {
-            "content-disposition": f"attachment; filename*=utf-8''{quote(name)}.zip",
-            "content-length": str(size),
-        }
+        disposition = f"attachment; filename*=utf-8''{quote(name)}.zip"
+        headers = {"content-disposition": disposition, "content-length": str(size)}
         return StreamingResponse(iter(lambda: file.read(1 << 16), b""), media_type="application/zip", headers=headers)
 
     def static(self, request: Request) -> Response:
@@ -331,7 +329,8 @@ class Pages:
         """Answer an error in plain words, on a page or as JSON for the script of a page."""
         field = error.parameter if isinstance(error, LatentiaError) else None
         if isinstance(error, LatentiaError):
-            text, status = forms.in_words(error.problem if field else self.faces.render_error(error)), 400
+            text = error.problem if field in _FIELDS else self.faces.render_error(error)
+            text, status = forms.in_words(text), 400
         elif isinstance(error, HTTPException):
             text, status = "There is no such page.", error.status_code
         elif isinstance(error, OSError):

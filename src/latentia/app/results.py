@@ -44,15 +44,11 @@ class Excerpt:
         """Return how often each value of a column occurs, or, of a probability, how often it is above one half."""
         lines = []
         for name, cells in zip(self.head, zip(*self.rows, strict=False), strict=False):
-            counts = Counter(cells)
-            if name in _NOT_COUNTED or not name:
-                continue
-            if len(counts) <= _MAX_VALUES and not any("." in value for value in counts):
-                values = [
-                    f"{value or 'empty'} in {n:,}" for value, n in sorted(counts.items(), key=lambda pair: -pair[1])
-                ]
+            counts = Counter(() if name in _NOT_COUNTED else cells)
+            if counts and len(counts) <= _MAX_VALUES and not any("." in value for value in counts):
+                values = [f"{value or 'empty'} in {n:,}" for value, n in counts.most_common()]
                 lines.append(f"{name}: {', '.join(values)} rows")
-            elif all(_PROBABILITY.fullmatch(value) for value in counts):
+            elif counts and all(_PROBABILITY.fullmatch(value) for value in counts):
                 numbers = list(map(float, cells))
                 above, mean = sum(number > 0.5 for number in numbers), sum(numbers) / len(numbers)
                 lines.append(f"{name}: above 50% in {above:,} rows, {mean:.1%} on average")
@@ -84,10 +80,9 @@ class Results:
 
     @property
     def date(self) -> str:
-        path = next(
-            (path for path in (self.folder / MANIFEST, self.workspace.app_folder(self.name)) if path.exists()), None
-        )
-        return "" if path is None else date_text(path.lstat().st_mtime)
+        """Return when it was written, or when its work began."""
+        paths = self.folder / MANIFEST, self.workspace.app_folder(self.name)
+        return next((date_text(path.lstat().st_mtime) for path in paths if path.exists()), "")
 
     @property
     def estimator(self) -> str:

@@ -56,13 +56,14 @@ _HIDDEN = {
 _KEPT = {*READING_OPTIONS, "k", "missing", "names", "out"}
 _GROUPS = {
     "file": ("encoding", "sheet", "id", "empty"), "columns": ("column", "sequence", "over", "tags"),
-    "rows": ("missing_codes", "encoding", "sheet", "column"),
+    "rows": ("missing_codes", "encoding", "sheet"),
 }  # fmt: skip
 _MAX_COMPARABLE, _MAX_TICKS = 40, 200
 _PARTS = {"paragraph": "a paragraph", "chapter": "a chapter", "500": "500 words"}
 _SHOWN = {*_HIDDEN, "name", "names", "keep_moments", "split", "ignore"}  # elsewhere on the pages, or not at all
 _OF_MODELS = {"ask": ("NoisyOr",), "denoise": ("IncoherentDictionary", "SparseNetwork")}  # options of apply
 _LABELS = {
+    "empty": "empty cells", "id": "column with the names of the rows", "positive": "value that counts as 1",
     "column": "column with the texts or steps", "over": "follow the answer over this column", "sequence": "whose rows they are",
     "k": "number", "missing": "cells without a value", "ignore": "columns that are left out", "other": "second file",
 }  # fmt: skip

@@ -94,8 +94,8 @@ async function preview(form) {
     if (form.id !== "topics") silence(form);
   } catch (error) { explain(error, form); }
 }
-async function refresh() { // Shows the page as it is now, at the same place and with the same focus.
-  const old = document.activeElement, scroll = scrollY, row = old.closest("tr")?.querySelector("select")?.ariaLabel;
+async function refresh(old) { // Shows the page as it is now, at the same place and with the focus on the same field.
+  const scroll = scrollY, row = old.closest("tr")?.querySelector("select")?.ariaLabel;
   const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), "text/html");
   document.querySelector("main").replaceWith(page.querySelector("main"));
   const like = (one) => one.name === old.name && (one.ariaLabel ? one.ariaLabel === old.ariaLabel : one.value === old.value);
@@ -107,11 +107,11 @@ document.addEventListener("submit", async (event) => {
   const form = event.target, button = event.submitter, buttons = form.querySelectorAll("button");
   event.preventDefault();
   if (button?.dataset.confirm && !confirm(button.dataset.confirm)) return;
-  const body = fields(form, button);
+  const body = fields(form, button), focus = button ?? document.activeElement; // before it is disabled
   for (const one of buttons) one.disabled = true; // A second click would start a second job.
   try {
     const answer = await send(location.pathname, "POST", body);
-    if ("submits" in form.dataset) await refresh();
+    if ("submits" in form.dataset) await refresh(focus);
     else location.assign(answer.location);
   } catch (error) { explain(error, form); }
   for (const one of buttons) one.disabled = false;

@@ -155,7 +155,7 @@ def test_texts_with_groups(person, chapters):
 def test_a_table_with_gaps_and_codes(person):
     person.bring("survey.csv", survey())
     person.click("-99 stands for a missing answer")
-    person.until(lambda: "missing_codes" in person.browser.current_url)
+    person.until(lambda: "--missing-codes" in person.find("#shell").get_attribute("textContent"))
     person.click("Which groups do the rows form?")
     person.type('[name="to"]', "3")
     person.learn()
@@ -201,6 +201,84 @@ def test_a_wrong_role_is_corrected(person):
     person.sees("Which hidden states do these sequences pass through?")
     person.click("Which hidden states")
     person.until(lambda: "--column page --sequence who" in person.find("#shell").get_attribute("textContent"))
+
+
+def test_choices_are_remembered_and_the_place_on_the_page_is_kept(person):
+    person.bring("kept.csv", survey())
+    person.browser.set_window_size(500, 400)
+    tick = person.find('[name="missing_codes"]')
+    person.browser.execute_script("arguments[0].scrollIntoView()", tick)
+    tick.send_keys(" ")
+    person.until(lambda: "--missing-codes" in person.find("#shell").get_attribute("textContent"))
+    assert person.browser.switch_to.active_element.get_attribute("name") == "missing_codes"
+    assert person.browser.execute_script("return scrollY") > 0
+    person.click("Which groups do the rows form?")
+    person.type('[name="to"]', "1")
+    person.until(lambda: "not above the last" in person.find("fieldset").text)  # beside the number, before any start
+    person.type('[name="to"]', "3")
+    person.type('[name="out"]', "my groups")
+    person.until(lambda: "--out my-groups" in person.find("#shell").get_attribute("textContent"))
+    person.browser.get(person.client.address)
+    person.click("kept.csv")
+    assert person.find('[name="missing_codes"]').is_selected()
+    person.click("Which groups do the rows form?")
+    assert person.find('[name="to"]').get_attribute("value") == "3"
+    assert person.find('[name="out"]').get_attribute("value") == "my-groups"
+    person.until(lambda: "--missing-codes" in person.find("#shell").get_attribute("textContent"))
+    person.browser.set_window_size(1200, 900)
+
+
+def test_patients_from_findings_to_the_next_question(person):
+    """Columns that are no findings are left out; causes get names; new rows are brought, noted and asked about."""
+    table = findings(np.random.default_rng(1), 9)[:800]
+    head = ",".join(["patient", "age", *(f"sign {j}" for j in range(36))])
+    rows = [f"P{i},{30 + i % 47}," + ",".join("yes" if cell else "no" for cell in row) for i, row in enumerate(table)]
+    person.bring("patients.csv", "\n".join([head, *rows]) + "\n")
+    person.click("Which hidden causes are behind what is present")
+    assert "age: no findings" in person.text
+    person.type('[name="from"]', "9")
+    person.learn()
+    person.click("Give names")
+    person.type('[name="name"]', "a cold")
+    person.click("Learn with these names")
+    person.until(lambda: "-edited" in person.browser.current_url)
+    person.sees("Download everything")
+    person.click("Apply to another file")
+    new = person.folder / "new.csv"
+    new.write_text("\n".join([head, *rows[:9], rows[9].replace("no", "", 2).replace("yes", "perhaps", 1)]) + "\n")
+    person.find("[data-upload]").send_keys(str(new))
+    person.until(lambda: person.select(person.find('[name="file"]')).first_selected_option.text == "new.csv")
+    person.type('[name="ask"]', "2")
+    person.click("Start")
+    person.sees("posteriors.csv: 10 rows")
+    assert "a cold: above 50% in" in person.text
+    assert "'perhaps', but the model knows" in person.text
+    assert "P0 " in person.text
+    assert "e-0" not in person.find(".data").text
+    assert re.search(r"sign \d+; sign \d+", person.find(".data").text)
+
+
+def test_files_and_results_are_removed(person):
+    person.bring("gone.csv", survey())
+    person.browser.get(person.client.address)
+    person.find("#upload").send_keys(str(person.folder / "gone.csv"))
+    person.sees("gone.csv is stored as gone-2.csv")
+    person.click("Remove this file")
+    person.browser.switch_to.alert.dismiss()
+    assert (person.client.folder / "gone-2.csv").exists()
+    person.click("Remove this file")
+    person.browser.switch_to.alert.accept()
+    person.sees("Drop a file")
+    assert "gone-2.csv" not in person.text
+    person.click("gone.csv")
+    person.click("Which groups do the rows form?")
+    person.type('[name="to"]', "")
+    person.learn()
+    person.click("Remove this result")
+    person.browser.switch_to.alert.accept()
+    person.sees("Drop a file")
+    assert "gone-mixture" not in person.text
+    assert not (person.client.folder / "gone-mixture").exists()
 
 
 def test_names_and_anchors_are_changed_and_undone(person, chapters):
@@ -259,11 +337,13 @@ def test_a_wrong_file_or_number_is_explained(person):
     person.type('[name="to"]', "")
     person.click("Start")
     person.sees("This could not be learned")
-    assert "-k 5000 is too large" in person.text
+    assert "“number” 5000 is too large" in person.text
     person.click("Change the question")
     person.sees("Number of components")
+    assert person.find('[name="from"]').get_attribute("value") == "5000"
     person.browser.back()
     person.click("Remove")
+    person.browser.switch_to.alert.accept()
     person.sees("Drop a file")
     assert "small-mixture" not in person.text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -54,24 +54,25 @@ _HIDDEN = {
     "force", "jobs", "evidence", "names", "help",
 }  # fmt: skip
 _KEPT = {*READING_OPTIONS, "k", "missing", "names", "out"}
-_OF_COLUMNS = {"column", "sequence", "over", "cluster"}  # options that name a column
-_MAX_COMPARABLE = 40
+_GROUPS = {
+    "file": ("encoding", "sheet", "id", "empty"), "columns": ("column", "sequence", "over", "tags"),
+    "rows": ("missing_codes", "encoding", "sheet"),
+}  # fmt: skip
+_MAX_COMPARABLE, _MAX_TICKS = 40, 200
 _PARTS = {"paragraph": "a paragraph", "chapter": "a chapter", "500": "500 words"}
-_SHOWN = _HIDDEN | {"name", "names", "keep_moments", "split"}  # elsewhere on the pages, or not at all
+_SHOWN = {*_HIDDEN, "name", "names", "keep_moments", "split", "ignore"}  # elsewhere on the pages, or not at all
+_OF_MODELS = {"ask": ("NoisyOr",), "denoise": ("IncoherentDictionary", "SparseNetwork")}  # options of apply
+_LABELS = {
+    "empty": "empty cells", "id": "column with the names of the rows", "positive": "value that counts as 1",
+    "column": "column with the texts or steps", "over": "follow the answer over this column", "sequence": "whose rows they are",
+    "k": "number", "missing": "cells without a value", "ignore": "columns that are left out", "other": "second file",
+}  # fmt: skip
 _MAX_VALUE = 2000
+_FLAG = re.compile(r"(?<![\w-])(?:--missing (drop|mean|keep)\b|--([a-z][a-z-]+)|-(k)\b)")
 _FILE_VALUES = {"stop_words", "target", "linear_map"}  # options whose value may also name a file
 
 
 _OPTION_IN_DOUBT = re.compile(r"--(role|positive|missing-codes) ((?:'[^']*'|\"[^\"]*\"|[^\s'\",;])+)")
-
-
-@dataclass(frozen=True)
-class Correction:
-    """Another way to read a column, as a field of the form and the words of its button."""
-
-    field: str
-    value: str
-    label: str
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Option:
         Name of the parameter.
     flag, negative : str
         Words that set it, such as ``--scale`` and ``--no-scale``; empty for an argument.
-    help, default, group : str
+    help, default : str
     kind : {"flag", "path", "text"}
     multiple, required : bool
     flags : tuple of str
@@ -96,7 +97,6 @@ class Option:
     negative: str
     help: str
     default: str
-    group: str
     kind: str
     multiple: bool
     required: bool
@@ -105,7 +105,16 @@ class Option:
     @property
     def label(self) -> str:
         """Return its name as words."""
-        return (self.flag.lstrip("-") or self.name).replace("-", " ")
+        return _LABELS.get(self.name) or (self.flag.lstrip("-") or self.name).replace("-", " ")
+
+    @property
+    def words(self) -> str:
+        """Return its help in words of the form."""
+        return in_words(self.help)
+
+    @property
+    def names_column(self) -> bool:
+        return self.name in (*_GROUPS["columns"], "cluster", "id")
 
 
 @dataclass(frozen=True)
@@ -116,24 +125,15 @@ class Command:
     options: tuple[Option, ...]
 
     @property
-    def columns(self) -> list[str]:
-        """Return the names of options that name a column."""
-        return [option.name for option in self.options if option.name in _OF_COLUMNS]
-
-    @property
-    def compares(self) -> bool:
-        """Return True if the answer can be compared between the values of a column."""
-        return any(option.name in ("group_by", "effects") for option in self.options)
-
-    @property
     def arguments(self) -> list[Option]:
         """Return the files that it reads besides the first."""
         return [option for option in self.options if not option.flag][1:]
 
-    @property
-    def further_options(self) -> list[Option]:
-        """Return the options that a form folds."""
-        return [option for option in self.options if option.flag and option.name not in _SHOWN]
+    def group(self, group: str, estimator: str = "") -> list[Option]:
+        """Return options of a "file", of "columns", for new "rows" of an estimator, or the others, which a form "folds"."""
+        names = [*_GROUPS.get(group, ()), *(name for name, kinds in _OF_MODELS.items() if estimator in kinds)]
+        shown = {*_SHOWN, *_GROUPS["columns"]}
+        return [o for o in self.options if (o.name in names if names else o.flag and o.name not in shown)]
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if option.name == name), None)
@@ -185,26 +185,24 @@ def look(workspace: Workspace, name: str, fields: Fields, faces: Faces) -> Readi
 def _look(path: Path, name: str, _: Any, chosen: Any, column_options: Callable[[Fields], ColumnOptions]) -> Reading:
     fields = dict(chosen)
     try:
-        return look_at(
-            path, column_options(fields), name=name, sheet=_last(fields, "sheet"), encoding=_last(fields, "encoding")
-        )
+        sheet, encoding = _last(fields, "sheet"), _last(fields, "encoding")
+        return look_at(path, column_options(fields), name=name, sheet=sheet, encoding=encoding)
     except LatentiaError as error:
         if error.source is not None and str(error.source).startswith(str(path)):
             error.source = name  # The reader knows only this name.
         raise
 
 
-def split_doubt(doubt: str) -> tuple[str, list[Correction]]:
-    """Return what is doubtful about a column, and the options that the text names as corrections."""
+def split_doubt(doubt: str) -> tuple[str, list[tuple[str, str, str]]]:
+    """Return what is doubtful about a column, and the options that the text names: fields, values and words of buttons."""
     corrections = []
     for option, quoted in _OPTION_IN_DOUBT.findall(doubt):
         value = next(iter(shlex.split(quoted)), "")
         last = value.rpartition("=")[2]
-        label = {
-            "role": "leave it out" if last == "ignored" else f"read it as {last}",
-            "positive": f"count {last!r} as 1",
-        }.get(option, f"{last!r} stands for a missing answer")
-        corrections.append(Correction(option.replace("-", "_"), value, label))
+        role = "leave it out" if last == "ignored" else f"read it as {last}"
+        labels = {"role": role, "positive": f"count {last!r} as 1"}
+        label = labels.get(option, f"{last!r} stands for a missing answer")
+        corrections.append((option.replace("-", "_"), value, label))
     text = _OPTION_IN_DOUBT.split(doubt)[0] if corrections else doubt
     return text.rstrip(" ,;:"), corrections
 
@@ -235,31 +233,67 @@ def _last(fields: Fields, name: str) -> str | None:
     return next((value.strip() for value in reversed(fields.get(name, ())) if value.strip()), None)
 
 
-def questions(reading: Reading, faces: Faces) -> list[Question]:
-    """Return the questions that a file can answer, with the values that ``latentia look`` proposes."""
-    return [_parse(shlex.split(command), faces) for command in reading.commands]
+def questions(reading: Reading, faces: Faces) -> dict[str, Question]:
+    """Return the questions that a file can answer, with the values that ``latentia look`` proposes, by their keys."""
+    found: dict[str, Question] = {}
+    for command in reading.commands:
+        question = _parse(shlex.split(command), faces)
+        number = 1 + sum(earlier.command == question.command for earlier in found.values())
+        found[question.command if number == 1 else f"{question.command}-{number}"] = question
+    return found
+
+
+def command_of(key: str) -> str:
+    """Return the command of a question."""
+    return key.rstrip("-0123456789")
+
+
+def describe(words: Sequence[str]) -> str:
+    """Return what a command does, for a list of results."""
+    if len(words) < 3:
+        return ""
+    about = {"apply": "{0} applied to {1}", "update": "{0} with the rows of {1}", "compare": "{0} compared with {1}"}
+    question = _MIXED if "mixed" in words else QUESTIONS.get(words[0], "")
+    return about.get(words[0], f"{question} Of {{0}}").format(*words[1:3])
+
+
+def in_words(text: str) -> str:
+    """Return a message of the command line with the labels of fields in place of options."""
+
+    def label(match: re.Match[str]) -> str:
+        name = (match[2] or match[3] or "missing").replace("-", "_")
+        return f"“{_LABELS.get(name, name.replace('_', ' '))}{': ' + _MISSING[match[1]] if match[1] else ''}”"
+
+    return _FLAG.sub(label, text)
 
 
 def _parse(words: list[str], faces: Faces) -> Question:
     command = faces.command(words[1])
-    values: dict[str, str] = {}
-    rest = words[3:]
-    while rest:
-        option = next((o for o in command.options if rest[0] in _flags(o)), None)
-        if option is None:
-            rest = rest[1:]
-        elif option.kind == "flag":
-            values[option.name], rest = "yes" if rest[0] == option.flag else "no", rest[1:]
-        else:
-            values[option.name], rest = rest[1], rest[2:]
+    values = {option.name: value for option, value, _ in _split(words[3:], command) if option is not None}
     if words[2].startswith("-"):  # noisy-or --baskets FILE
         values |= {"baskets": "yes"}
     text = _MIXED if values.get("distribution") == "mixed" else QUESTIONS.get(command.name, command.name)
     return Question(text, command.name, values)
 
 
-def _flags(option: Option) -> tuple[str, ...]:
-    return tuple(filter(None, (option.flag, option.negative)))
+def _split(words: Sequence[str], command: Command) -> Iterator[tuple[Option | None, str, list[str]]]:
+    """Yield the options of a command, None for its arguments, with their values and their words."""
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        flag, equals, value = word.partition("=")
+        option = next((o for o in command.options if o.flag and flag in (*o.flags, o.negative)), None)
+        more = rest[:1] if option is not None and option.kind != "flag" and not equals else []
+        rest = rest[len(more) :]
+        if option is not None and option.kind == "flag":
+            value = "no" if flag == option.negative else "yes"
+        yield option, word if option is None else "".join(more) or value, [word, *more]
+
+
+def ways_to_apply(command: Command | None) -> dict[str, str]:
+    """Return the ways to treat cells without a value of new rows, that of the model first."""
+    ways = () if command is None else _MISSING_CHOICES.get(command.name, ())
+    return {"": "as when it was learned"} | {way: _MISSING[way] for way in ways if way != "mean"}
 
 
 def missing_choices(command: Command, reading: Reading) -> dict[str, str]:
@@ -270,11 +304,36 @@ def missing_choices(command: Command, reading: Reading) -> dict[str, str]:
     return {way: _MISSING[way] for way in _MISSING_CHOICES.get(command.name, ())}
 
 
-def size_range(value: str) -> tuple[str, str, str]:
-    """Return the parts of a number or range of components: from, to, in steps of."""
-    first, _, rest = value.partition(":")
-    last, _, step = rest.partition(":")
-    return first, last, step
+def proposed_fields(question: Question, command: Command, reading: Reading) -> dict[str, list[str]]:
+    """Return the fields of a form that starts a run as it stands."""
+    fields = {name: [value] for name, value in question.values.items() if name not in ("effects", "columns")}
+    if "columns" in question.values and command.option("ignore") is None:
+        fields["columns"] = [question.values["columns"]]
+    size = command.option("k")
+    number = question.values.get("k", "" if size is None else size.default)
+    if number != "auto":
+        parts = dict(zip(("from", "to", "step"), number.split(":"), strict=False))
+        fields |= {"k": [""]} | {key: [part] for key, part in parts.items()}
+    compared, left_out = comparable(reading, command, question.values), columns_left_out(reading, command, question)
+    return fields | {
+        "by": [name for name, proposed in compared.items() if proposed],
+        "ignore": [name for name, proposed in left_out.items() if proposed],
+        "missing": list(missing_choices(command, reading))[:1],
+    }
+
+
+def columns_left_out(reading: Reading, command: Command, question: Question) -> dict[str, bool]:
+    """Return the columns that a question may leave out, and whether it has to: the causes are those of findings alone."""
+    if command.option("ignore") is None or "baskets" in question.values:
+        return {}
+    roles = ["category"] if question.values.get("distribution") == "mixed" else []
+    columns = [column for column in reading.columns if column.used or column.role in roles]
+    chosen = question.values.get("columns", "").split(",") if "columns" in question.values else None
+    if command.name == "noisy-or":
+        chosen = [column.name for column in columns if column.role == "binary"]
+    names = {column.name: chosen is not None and column.name not in chosen for column in columns}
+    proposed = [name for name, is_proposed in names.items() if is_proposed]
+    return {name: names[name] for name in dict.fromkeys([*proposed, *list(names)[:_MAX_TICKS]])}
 
 
 def make_words(command: Command, source: str, fields: Fields, out: str, workspace: Workspace) -> list[str]:
@@ -285,16 +344,34 @@ def make_words(command: Command, source: str, fields: Fields, out: str, workspac
         if value is None and option.required:
             raise LatentiaError(f"expected a second file ({option.help.rstrip('.')}). Choose it above.")
         words += [] if value is None else [file_word(workspace, value)]
-    numbers = ("from", "to", "step") if _last(fields, "to") else ("from",)
-    size = [value for key in numbers if (value := _last(fields, key))]
-    number = command.option("k")
-    if number is not None and (size := size or [value for value in [_last(fields, "k")] if value]):
-        words += [number.flag, ":".join(size)]
-    fields = {**fields, **_comparison_options(command, fields)}
+    number, size = command.option("k"), size_of(fields) or _last(fields, "k")
+    if number is not None and size:
+        words += [number.flag, size]
+    fields = {**fields, **_comparison_options(command, fields), **_unused_columns(fields)}
     for option in command.options:
         if option.flag and (option.name not in _HIDDEN or option.name in (*READING_OPTIONS, "missing", "names")):
             words += _option_words(option, fields.get(option.name, ()), workspace)
     return [*words, "--out", out]
+
+
+def size_of(fields: Fields) -> str:
+    """Return a number of components or a range of them, empty if there is none; raise before the command would."""
+    texts = {key: text for key in ("from", "to", "step") if (text := _last(fields, key))}
+    for key, text in texts.items():
+        if not text.isdecimal() or int(text) < 1:
+            raise LatentiaError(f"expected a whole number from 1, and found {text[:20]}.", parameter=key)
+    if "to" not in texts:
+        return texts.get("from", "")
+    if "from" not in texts or int(texts["from"]) > int(texts["to"]):
+        raise LatentiaError("expected a first number that is not above the last. Change one of them.", parameter="from")
+    return ":".join(texts.values())
+
+
+def _unused_columns(fields: Fields) -> dict[str, list[str]]:
+    """Return the options that leave columns out: names with a comma are no part of a list."""
+    names = [name for name in fields.get("ignore", ()) if name]
+    roles = [f"{name}=ignored" for name in names if "," in name]
+    return {"ignore": [",".join(name for name in names if "," not in name)], "role": [*fields.get("role", ()), *roles]}
 
 
 def _comparison_options(command: Command, fields: Fields) -> dict[str, list[str]]:
@@ -321,7 +398,7 @@ def documents(command: Command, reading: Reading) -> dict[str, str]:
 
 def comparable(reading: Reading, command: Command, values: Mapping[str, str]) -> dict[str, bool]:
     """Return the columns that an answer can be compared by, and whether ``latentia look`` proposes each."""
-    if not command.compares:
+    if not (command.option("group_by") or command.option("effects")):
         return {}
     roles = {"category", "group", *(["binary"] if command.option("group_by") else [])}
     used = {values.get("column", ""), values.get("sequence", "")}
@@ -340,9 +417,7 @@ def _option_words(option: Option, values: Sequence[str], workspace: Workspace) -
     if option.kind == "path":
         texts = [file_word(workspace, value) for value in texts]
     joined = option.flag.startswith("--")  # A value such as -99 would look like an option.
-    pairs = [
-        [f"{option.flag}={value}"] if joined and value.startswith("-") else [option.flag, value] for value in texts
-    ]
+    pairs = [[f"{option.flag}={text}"] if joined and text[0] == "-" else [option.flag, text] for text in texts]
     return [word for pair in pairs for word in pair]
 
 
@@ -369,43 +444,35 @@ def shell_line(words: Sequence[str]) -> str:
 def python_lines(words: Sequence[str]) -> str:
     """Return three lines of Python that do the same as a command, with the same bits."""
     lines = ["import latentia.cli.commands", f"latentia.cli.commands.app({list(words)!r}, standalone_mode=False)"]
-    if words[0] not in ("apply", "compare"):
+    if words[0] not in ("apply", "compare", "look"):
         lines.append(f"model = latentia.load({words[-1] + '/model.npz'!r})")  # The name of the result comes last.
     return "\n".join(lines)
 
 
 def words_again(words: Sequence[str], command: Command, changes: Mapping[str, Sequence[str]], out: str) -> list[str]:
     """Return the words of a command with other values of some options, for a result of another name."""
-    flags = {flag for name in (*changes, "out") if (option := command.option(name)) for flag in option.flags}
-    words_unchanged, rest = [], list(words)
-    while rest:
-        if rest[0] in flags:
-            rest = rest[2:]
-        else:
-            words_unchanged += [] if rest[0].partition("=")[0] in flags else rest[:1]
-            rest = rest[1:]
+    pairs = [(option, part) for option, _, part in _split(words, command)]
+    unchanged = [
+        word for option, part in pairs if option is None or option.name not in (*changes, "out") for word in part
+    ]
     for name, values in changes.items():
         option = command.option(name)
         if option is None:
             raise LatentiaError(f"{words[0]} has no option {name!r}.")
-        words_unchanged += [word for value in values for word in (option.flag, _check_text(value, option))]
-    return [*words_unchanged, "--out", out]
+        unchanged += [word for value in values for word in (option.flag, _check_text(value, option))]
+    return [*unchanged, "--out", out]
 
 
 def check_words(words: Sequence[str], command: Command, out: str, workspace: Workspace) -> None:
     """Raise if a command reads or writes outside of the folder; the folder, and what it stores, may be someone else's."""
-    rest = list(words[1:])
-    while rest:
-        flag, equals, value = rest.pop(0).partition("=")
-        option = next((o for o in command.options if o.flag and flag in (*o.flags, o.negative)), None)
+    for option, value, (word, *_) in _split(words[1:], command):
         if option is None:
-            workspace.find(f"{flag}{equals}{value}".removeprefix("./"))
-            if flag.startswith("-"):
-                raise LatentiaError(f"{command.name} has no option {flag}.")
+            workspace.find(word.removeprefix("./"))
+            if word.startswith("-"):
+                raise LatentiaError(f"{command.name} has no option {word}.")
             continue
-        value = value if equals or option.kind == "flag" or not rest else rest.pop(0)
         if option.name in _HIDDEN - _KEPT or (option.name == "out" and value != out):
-            raise LatentiaError(f"the app does not run commands with this {flag}. Start from the file.")
+            raise LatentiaError(f"the app does not run commands with this {option.flag}. Start from the file.")
         for part in (value, *value.split(",")) if option.name in _FILE_VALUES else ():
             if os.path.isfile(workspace.root / part.strip()):
                 workspace.find(part.strip())
@@ -416,28 +483,5 @@ def check_words(words: Sequence[str], command: Command, out: str, workspace: Wor
 def look_words(name: str, fields: Fields, command: Command, workspace: Workspace) -> list[str]:
     """Return the words of ``latentia look`` for a file."""
     options = [option for option in command.options if option.name in READING_OPTIONS]
-    return [
-        "look",
-        file_word(workspace, name),
-        *(w for option in options for w in _option_words(option, fields.get(option.name, ()), workspace)),
-    ]
-
-
-def look_python(name: str, reading: Reading | None, fields: Fields) -> str:
-    """Return three lines of Python that read a file in the same way."""
-    pairs = [value.rpartition("=") for value in fields.get("role", ()) if value]
-    positive = [value.rpartition("=") for value in fields.get("positive", ()) if value]
-    codes = [code for value in fields.get("missing_codes", ()) for code in value.split(",") if code]
-    arguments = {
-        "roles": {key: role for key, _, role in pairs}, "missing_codes": codes,
-        "positive": {key: value for key, _, value in positive}, "id": _last(fields, "id"),
-        "empty": None if _last(fields, "empty") == "missing" else _last(fields, "empty"),
-        "sheet": _last(fields, "sheet"), "encoding": _last(fields, "encoding"),
-    }  # fmt: skip
-    keywords = "".join(f", {key}={value!r}" for key, value in arguments.items() if value)
-    if reading is not None and reading.table is None:
-        return (
-            "from pathlib import Path\nfrom latentia.reading import ColumnOptions, look_at\n"
-            f"print(look_at(Path({name!r}), ColumnOptions(){keywords}))"
-        )
-    return f"from latentia.reading import read\ndata = read({name!r}{keywords})\nprint(data)"
+    words = [word for option in options for word in _option_words(option, fields.get(option.name, ()), workspace)]
+    return ["look", file_word(workspace, name), *words]

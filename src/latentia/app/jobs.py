@@ -20,7 +20,7 @@ from typing import Any
 
 from ..exceptions import LatentiaError
 from ..system.scratch import NO_LINKS, atomic_file
-from .workspace import Workspace
+from .workspace import Workspace, read_json
 
 try:
     import fcntl
@@ -29,7 +29,7 @@ except ImportError:  # Windows: jobs of an earlier server are then taken as stop
 
 MAX_RUNNING = 4
 _TAIL_BYTES = 1 << 16
-_MAX_LINES = 14
+_MAX_LINES, _MAX_NOTES = 40, 20
 _TRACEBACK = "Traceback (most recent call last):"
 _APP_OPTIONS = "--json", "--progress", "json"
 _PROCESSES: dict[Path, subprocess.Popen[bytes]] = {}  # used where files have no locks
@@ -51,7 +51,9 @@ class Progress:
     seconds : float
         Seconds since the start.
     lines : list of str
-        The last lines that the command printed.
+        The lines that the command printed, the last of them.
+    notes : list of str
+        Those among them that need attention.
     error : str
     """
 
@@ -63,6 +65,7 @@ class Progress:
     seconds_left: float | None = None
     seconds: float = 0.0
     lines: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     error: str = ""
 
 
@@ -76,7 +79,7 @@ class Job:
     @property
     def record(self) -> dict[str, Any]:
         """Return what is stored of the job: its command and its start."""
-        return _read_json(self.folder / "job.json")
+        return read_json(self.folder / "job.json")
 
     @property
     def command(self) -> list[str]:
@@ -84,8 +87,11 @@ class Job:
         command = self.record.get("command", [])
         return command if isinstance(command, list) and all(isinstance(word, str) for word in command) else []
 
-    def start(self, command: list[str], checkpoint: bool) -> None:
-        """Start the command, which must write the result of this name; it continues from its checkpoint."""
+    def start(self, command: list[str], checkpoint: bool, question: str = "") -> None:
+        """Start the command, which must write the result of this name; it continues from its checkpoint.
+
+        The key of the question that it answers is stored, so that one finds the way back to the form.
+        """
         if sum(Job(self.workspace, name).is_running() for name in self.workspace.results()) >= MAX_RUNNING:
             raise LatentiaError(f"{MAX_RUNNING} jobs are running. Wait for the end of one, or stop it.")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +99,7 @@ class Job:
             if not _lock(lock):
                 raise LatentiaError("this job is running already.")
             added = [*_APP_OPTIONS, *(["--checkpoint", str(self.folder / "checkpoint")] if checkpoint else [])]
-            record = {"command": command, "started": time.time()}
+            record = {"command": command, "started": time.time(), "question": question}
             self._write(record)
             # Without -P modules would be loaded from the folder, and so from uploads.
             words = [sys.executable, "-P", "-m", "latentia", *command, *added]
@@ -124,8 +130,10 @@ class Job:
 
     def stop(self, at_once: bool = False) -> None:
         """Stop the process as Ctrl-C does, or kill it; the same command continues it."""
-        pid = self.record.get("pid")
+        record = self.record
+        pid = record.get("pid")
         if self.is_running() and isinstance(pid, int) and pid > 1:
+            self._write(record | {"stopping": True})
             os.kill(pid, signal.SIGTERM if at_once else signal.SIGINT)
 
     def forget(self) -> None:
@@ -141,14 +149,14 @@ class Job:
             return Progress("none")
         running = self.is_running()
         events, lines = _read_log(self.folder / "log")
-        summary = _read_json(self.folder / "summary.json")
+        summary = read_json(self.folder / "summary.json")
         error = str(summary.get("error", ""))
         done = bool(summary) and not error
         state = (
             "running" if running else "done" if done else "failed" if error not in ("", "interrupted") else "stopped"
         )
         if state == "stopped" and not error:
-            error = "The process was ended from outside."
+            error = "interrupted" if record.get("stopping") else "The process was ended from outside."
             if _TRACEBACK in lines:
                 state, error = "failed", f"latentia itself failed: {lines[-1]}. {self.folder / 'log'} says where."
                 lines = lines[: lines.index(_TRACEBACK)]
@@ -159,9 +167,11 @@ class Job:
         ended, started = self.folder / "summary.json", record.get("started")
         now = ended.stat().st_mtime if not running and ended.exists() else time.time()
         seconds = now - started if isinstance(started, float) and 0 < started < now else 0.0
+        notes = [line.partition(": ")[2] for line in lines if line.startswith(("note: ", "warning: "))]
+        stage = f"stopping at the end of this step ({event['stage']})" if record.get("stopping") else event["stage"]
         return Progress(
-            state, event["stage"], event["done"], event["total"], event["unit"], seconds_left if running else None,
-            seconds, tuple(lines[-_MAX_LINES:]), error,
+            state, stage, event["done"], event["total"], event["unit"], seconds_left if running else None, seconds,
+            tuple(lines[-_MAX_LINES:]), tuple(dict.fromkeys(notes[:_MAX_NOTES])), error,
         )  # fmt: skip
 
 
@@ -176,14 +186,6 @@ def _lock(file: Any) -> bool:
     return True
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
 def _is_progress(event: Any) -> bool:
     kinds = {"stage": str, "done": int, "total": int, "unit": str, "seconds": float}
     if not isinstance(event, dict) or not all(isinstance(event.get(key), kind) for key, kind in kinds.items()):
@@ -192,17 +194,17 @@ def _is_progress(event: Any) -> bool:
 
 
 def _read_log(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the progress and the other lines at the end of a log."""
+    """Return the progress and the other lines at the beginning and the end of a log."""
     events: list[dict[str, Any]] = []
     lines: list[str] = []
     try:
         with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - _TAIL_BYTES, 0))
-            text = file.read().decode("utf-8", "replace")
+            text = file.read(_TAIL_BYTES)  # Notes about the file come first.
+            file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, len(text)))
+            text += file.read()
     except OSError:
         return [], []
-    for line in text.splitlines():
+    for line in text.decode("utf-8", "replace").splitlines():
         if line.startswith('{"progress": '):
             try:
                 event = json.loads(line)["progress"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import parse_qs, quote
 
 import jinja2
 from starlette.applications import Starlette
@@ -24,10 +24,11 @@ from . import forms
 from .forms import Faces
 from .guard import REPORT_POLICY, base_of, header_of
 from .jobs import Job
-from .results import Results, anchor_lines, anchors_of, cost_of_anchors, parse_anchors, topic_rows
+from .results import Results, anchor_lines, anchors_of, component_rows, cost_of_anchors, parse_anchors
 from .workspace import Workspace
 
 _MAX_COLUMNS = 200
+_UNFINISHED, _FIELDS = ("running", "stopped"), ("from", "to", "step", "out")
 _STATIC = {"app.js": "text/javascript", "app.css": "text/css"}
 
 
@@ -40,7 +41,7 @@ class Pages:
             loader=jinja2.ChoiceLoader([jinja2.PackageLoader("latentia.app"), jinja2.PackageLoader("latentia.report")]),
             autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self.templates.filters["address"] = lambda name: quote(name)
+        self.templates.filters |= {"address": lambda name: quote(name), "words": forms.in_words}
         self.common = {
             "base": self.base, "header": header_of(token), "version": __version__, "folder": str(workspace.root)
         }  # fmt: skip
@@ -49,77 +50,108 @@ class Pages:
         return HTMLResponse(self.templates.get_template(template).render(**self.common, **values), status)
 
     def home(self, request: Request) -> Response:
-        names = self.workspace.results()
-        states = {name: Job(self.workspace, name).progress().state for name in names}
-        return self.page("home.html", title="latentia", entries=self.workspace.entries(), results=states)
+        results = []
+        for name in self.workspace.results():
+            job, result = Job(self.workspace, name), self._results(name)
+            state = job.progress().state
+            state = str(result.record.get("grade") or "") if state in ("done", "none") else state
+            results.append((name, state, forms.describe(job.command), result.date))
+        return self.page("home.html", title="latentia", entries=self.workspace.entries(), results=results)
 
     async def upload(self, request: Request) -> Response:
         length = request.headers.get("content-length", "")
         if not (length.isascii() and length.isdigit()):
             raise LatentiaError("the upload does not say how long it is.")
         name = await self.workspace.receive(request.path_params["name"], request.stream(), int(length[:15]))
-        return self._go(f"file/{quote(name.split('/')[0])}")
+        return self._go(f"file/{quote(name.split('/')[0])}", name=name)
 
     async def folder(self, request: Request) -> Response:
         return JSONResponse({"name": self.workspace.make_folder(request.path_params["name"])})
 
     def file(self, request: Request) -> Response:
-        name, fields = request.path_params["name"], forms.keep_last(_query(request))
-        words = forms.look_words(name, fields, self.faces.command("look"), self.workspace)
-        reading = forms.look(self.workspace, name, fields, self.faces)
+        name = request.path_params["name"]
+        fields = self.workspace.remembered(name).get("reading", {})
+        look = self.faces.command("look")
+        words, text = forms.look_words(name, fields, look, self.workspace), ""
+        try:
+            reading = forms.look(self.workspace, name, fields, self.faces)
+        except LatentiaError as error:
+            if not any(fields.values()):
+                raise
+            text = forms.in_words(self.faces.render_error(error))
+            reading = forms.look(self.workspace, name, {}, self.faces)
         columns = [forms.column_row(column, fields) for column in reading.columns]
         columns.sort(key=lambda column: not column["doubtful"])
         return self.page(
-            "file.html", title=name, name=name, reading=reading, columns=columns[:_MAX_COLUMNS], roles=forms.ROLES,
-            fields=fields, questions=forms.questions(reading, self.faces), query=urlencode(fields, doseq=True),
-            shell=forms.shell_line(words), python=forms.look_python(name, reading, fields),
+            "file.html", title=name, name=name, reading=reading, columns=columns[:_MAX_COLUMNS], roles=forms.ROLES, text=text,
+            fields=fields, questions=forms.questions(reading, self.faces), shell=forms.shell_line(words),
+            python=forms.python_lines(words), options=look.group("file"), names=list(reading.columns_by_name),
         )  # fmt: skip
+
+    async def change_file(self, request: Request) -> Response:
+        name, fields = request.path_params["name"], await _form(request)
+        self.workspace.find(name)
+        if _first(fields, "action") == "remove":
+            self.workspace.remove_entry(name)
+            return self._go("")
+        self.workspace.remember(name, "reading", forms.keep_last(fields))
+        return self._go(f"file/{quote(name)}")
 
     def ask(self, request: Request) -> Response:
-        name, fields = request.path_params["name"], forms.keep_last(_query(request))
-        command = self._command(request)
-        reading = forms.look(self.workspace, name, fields, self.faces)
-        questions = forms.questions(reading, self.faces)
-        number = int(fields["number"][0][:9]) if fields.get("number", [""])[0].isdecimal() else 0
-        proposed = [question for question in questions if question.command == command.name]
-        question = questions[number] if number < len(questions) and questions[number].command == command.name else None
-        values = (question or proposed[0]).values if proposed else {}
-        size = command.option("k")
-        reading_fields = {key: fields[key] for key in forms.READING_OPTIONS if key in fields}
+        name, key, command = request.path_params["name"], request.path_params["command"], self._command(request)
+        reading, question, fields = self._question(name, key, command)
+        fields |= self.workspace.remembered(name).get(key, {})
+        out = _result(fields)
+        out = out if out and self._is_free(out) else self._free(_result_name(name, key))
         return self.page(
-            "ask.html", title=forms.QUESTIONS[command.name], name=name, command=command, values=values,
-            size=None if size is None else (size, forms.size_range(values.get("k", size.default))),
-            out=self._free(_result_name(name, command.name)), missing=forms.missing_choices(command, reading),
-            entries=self.workspace.entries(), comparable=forms.comparable(reading, command, values),
-            documents=forms.documents(command, reading),
-            names=[column.name for column in reading.columns], reading_fields=reading_fields,
-            back=[(f"file/{quote(name)}?{urlencode(reading_fields, doseq=True)}", name)],
+            "ask.html", title=question.text, name=name, command=command, fields=fields, out=out, size=command.option("k"),
+            missing=forms.missing_choices(command, reading), entries=self.workspace.entries(),
+            comparable=forms.comparable(reading, command, question.values), names=list(reading.columns_by_name),
+            left_out=forms.columns_left_out(reading, command, question), documents=forms.documents(command, reading),
+            back=[(f"file/{quote(name)}", name)],
         )  # fmt: skip
 
-    async def start(self, request: Request) -> Response:
-        fields, command = await _form(request), self._command(request)
-        out = _first(fields, "out")
-        words = forms.make_words(command, request.path_params["name"], fields, out, self.workspace)
-        return self._start(request, words, out)
+    def _question(
+        self, name: str, key: str, command: forms.Command
+    ) -> tuple[Any, forms.Question, dict[str, list[str]]]:
+        """Return how a file is read, a question about it, and the fields that its form proposes."""
+        reading = forms.look(self.workspace, name, self.workspace.remembered(name).get("reading", {}), self.faces)
+        question = forms.Question(forms.QUESTIONS[command.name], command.name, {})
+        question = forms.questions(reading, self.faces).get(key, question)
+        return reading, question, forms.proposed_fields(question, command, reading)
 
-    def _start(self, request: Request, words: list[str], out: str) -> Response:
+    async def start(self, request: Request) -> Response:
+        name, key = request.path_params["name"], request.path_params["command"]
+        fields, command = await _form(request), self._command(request)
+        *_, proposed = await run_in_threadpool(self._question, name, key, command)
+        changed = [f for f in {*fields, *proposed} if fields.get(f, []) != list(filter(None, proposed.get(f, [])))]
+        self.workspace.remember(name, key, {field: fields.get(field, []) for field in changed})
+        reading, out = self.workspace.remembered(name).get("reading", {}), _result(fields)
+        words = forms.make_words(command, name, reading | fields, out, self.workspace)
+        return self._start(request, words, out, key)
+
+    def _start(self, request: Request, words: list[str], out: str, question: str = "") -> Response:
         """Start a command that writes a new result, or only show it."""
-        folder = self.workspace.result(out)
+        self.workspace.result(out)
         if request.query_params.get("preview") is not None:
             return JSONResponse({"shell": forms.shell_line(words), "python": forms.python_lines(words)})
-        job = Job(self.workspace, out)
-        if folder.exists() or job.progress().state in ("running", "stopped"):
-            raise LatentiaError(f"there is a result or unfinished work {out!r} already. Choose another name.")
-        job.forget()  # Its checkpoint may be of another question.
-        return self._run(words, out)
+        if not self._is_free(out):
+            text = f"there is a result or unfinished work {out!r} already. Choose another name."
+            raise LatentiaError(text, parameter="out")
+        Job(self.workspace, out).forget()  # Its checkpoint may be of another question.
+        return self._run(words, out, question)
 
-    def _run(self, words: list[str], out: str) -> Response:
+    def _is_free(self, out: str) -> bool:
+        """Return False if there is a result of this name, or work that can go on."""
+        return not self.workspace.result(out).exists() and Job(self.workspace, out).progress().state not in _UNFINISHED
+
+    def _run(self, words: list[str], out: str, question: str = "") -> Response:
         """Start a command that the app made, or that the folder stores."""
         if not words or words[0] not in (*forms.QUESTIONS, "apply", "update", "compare"):
             raise LatentiaError("no command is stored for this result, so it cannot be run again.", source=out)
         command = self.faces.command(words[0])
         forms.check_words(words, command, out, self.workspace)
-        Job(self.workspace, out).start(words, command.option("checkpoint") is not None)
+        Job(self.workspace, out).start(words, command.option("checkpoint") is not None, question)
         return self._go(f"results/{quote(out)}")
 
     def result(self, request: Request) -> Response:
@@ -128,42 +160,67 @@ class Pages:
         progress = job.progress()
         if progress.state == "none" and not folder.is_dir():
             raise HTTPException(404)
-        words = job.command
+        words, question = job.command, job.record.get("question")
         values = {
-            "title": name, "name": name, "shell": forms.shell_line(words) if words else "",
+            "title": name, "name": name, "shell": forms.shell_line(words) if words else "", "progress": asdict(progress),
             "python": forms.python_lines(words) if words else f"import latentia\nmodel = latentia.load('{name}/model.npz')\n",
+            "about": forms.describe(words), "back": [], "text": forms.in_words(progress.error),
         }  # fmt: skip
-        if progress.state in ("running", "stopped", "failed"):
-            again = f"ask/{words[0]}/{quote(words[1])}" if len(words) > 1 and words[0] in forms.QUESTIONS else ""
-            return self.page("job.html", progress=asdict(progress), again=again, **values)
+        if words[1:] and words[0] in forms.QUESTIONS:
+            place = f"ask/{question or words[0]}/{quote(words[1])}"
+            values["back"] = [(f"file/{quote(words[1])}", words[1]), (place, "Question")]
+        elif words[1:]:
+            values["back"] = [(f"results/{quote(words[1])}", words[1])]
+        if progress.state in (*_UNFINISHED, "failed"):
+            return self.page("job.html", **values)
         if not folder.is_dir():
             raise LatentiaError(f"the folder of the result {name!r} was removed.")
-        results = Results(self.workspace, name)
-        earlier_results = [Results(self.workspace, result) for result in self.workspace.results() if result != name]
+        results, earlier_results = self._results(name), map(self._results, self.workspace.results())
+        command = self.faces.command(words[0]) if words[:1] and words[0] in forms.QUESTIONS else None
+        entries = [entry.name for entry in self.workspace.entries() if entry.size != "0 bytes"]
         return self.page(
-            "result.html", files=results.files, comparison=results.comparison, why=results.why, can=results.abilities(words),
-            tables=results.tables(), entries=[entry.name for entry in self.workspace.entries()],
-            others=[earlier.name for earlier in earlier_results if results.is_like(earlier)],
+            "result.html", results=results, can=results.abilities(words, command), entries=entries,
+            model=self._results(words[1]) if words[:1] == ["apply"] else None,
+            others=[earlier.name for earlier in earlier_results if earlier.name != name and results.is_like(earlier)],
+            commands={action: self.faces.command(action) for action in ("apply", "update")},
+            ways=forms.ways_to_apply(command), sized=command is not None and command.option("k") is not None,
             outs={action: self._free(f"{name[:50]}-{action}") for action in ("number", "apply", "update", "compare")}, **values,
         )  # fmt: skip
 
+    def _results(self, name: str) -> Results:
+        return Results(self.workspace, name)
+
     async def change(self, request: Request) -> Response:
         name, fields = request.path_params["name"], await _form(request)
-        job, action, out = Job(self.workspace, name), _first(fields, "action"), _first(fields, "out")
+        job, action, out = Job(self.workspace, name), _first(fields, "action"), _result(fields)
         if action in ("resume", "forget") and job.progress().state == "done":
             pass  # It was resumed in another tab.
         elif action == "resume":
-            return self._run(job.command, name)
+            return self._run(job.command, name, str(job.record.get("question", "")))
         elif action in ("stop", "kill"):
             job.stop(at_once=action == "kill")
         elif action == "forget":
             job.forget()
             return self._go("")
+        elif action == "remove":
+            job.forget()
+            self.workspace.remove_result(name)
+            return self._go("")
         elif action == "number":
-            return self._start(request, self._again(job, {"k": [_first(fields, "k")]}, out), out)
+            return self._start(
+                request, self._again(job, {"k": [forms.size_of({"from": fields.get("k", [])})]}, out), out
+            )
         elif action in ("apply", "update"):
-            file = forms.file_word(self.workspace, _first(fields, "file"))
-            return self._start(request, [action, name, file, "--out", out], out)
+            file = _first(fields, "file")
+            reading = self.workspace.remembered(file).get("reading", {})
+            same = {key: reading[key] for key in ("sheet", "encoding", "missing_codes") if reading.get(key)}
+            if "missing_codes" in same:  # Codes that are given replace those of the model.
+                codes = [*self._results(name).load().reading_.get("missing_codes", ()), *same["missing_codes"]]
+                same["missing_codes"] = list(dict.fromkeys(codes))
+            fields = same | fields | {"source": [file]}
+            return self._start(
+                request, forms.make_words(self.faces.command(action), name, fields, out, self.workspace), out
+            )
         elif action == "compare":
             earlier = _first(fields, "earlier")
             self.workspace.result(earlier)
@@ -177,41 +234,42 @@ class Pages:
             raise LatentiaError("the app did not learn this result, so it does not know how. Start from the file.")
         return forms.words_again(job.command, self.faces.command(job.command[0]), changes, out)
 
-    # --- names and anchors of topics ----------------------------------------------------------------------------
+    # --- names of components, and anchors of topics -------------------------------------------------------------
 
     def topics(self, request: Request) -> Response:
         name = request.path_params["name"]
-        model = Results(self.workspace, name).load()
-        alone = topic_rows(model.reanchor(anchors=anchors_of(model))) if anchors_of(model) else []
+        model = self._results(name).load()
+        alone = component_rows(model.reanchor(anchors=anchors_of(model))) if anchors_of(model) else []
         return self.page(
-            "topics.html", title=f"Topics of {name}", topics=topic_rows(model), alone=alone,
-            out=self._free(f"{name[:50]}-edited"), back=[(f"results/{quote(name)}", name)],
+            "topics.html", title=f"{model.nouns[1].capitalize()} of {name}", noun=model.nouns[0],
+            topics=component_rows(model), alone=alone, out=self._free(f"{name[:50]}-edited"),
+            back=[(f"results/{quote(name)}", name)],
         )  # fmt: skip
 
     async def learn_topics(self, request: Request) -> Response:
         name, fields = request.path_params["name"], await _form(request, blanks=True)
-        model, out = Results(self.workspace, name).load(), _first(fields, "out")
-        changes = {"k": [str(len(model.components_))], "name": []}
-        changes["name"] = [f"{k}={text.strip()}" for k, text in enumerate(fields.get("name", [])) if text.strip()]
+        model, out, job = self._results(name).load(), _result(fields), Job(self.workspace, name)
+        names = [f"{k}={text.strip()}" for k, text in enumerate(fields.get("name", [])) if text.strip()]
+        changes = {"name": names, **({"k": [str(len(component_rows(model)))]} if "-k" in job.command else {})}
         if "anchor" in fields and (anchors := parse_anchors(model, fields)) != anchors_of(model):
             self.workspace.result(out)
             changes["anchors"] = [f"{out}-anchors.txt"]
             if request.query_params.get("preview") is None:
                 self.workspace.write(changes["anchors"][0], anchor_lines(anchors))
-        return self._start(request, self._again(Job(self.workspace, name), changes, out), out)
+        return self._start(request, self._again(job, changes, out), out)
 
     async def topic_words(self, request: Request) -> Response:
-        model, fields = Results(self.workspace, request.path_params["name"]).load(), await _form(request, blanks=True)
+        model, fields = self._results(request.path_params["name"]).load(), await _form(request, blanks=True)
         anchors = parse_anchors(model, fields)
         edited = await run_in_threadpool(model.reanchor, anchors)
-        return JSONResponse({"topics": topic_rows(edited), "changed": anchors != anchors_of(model)})
+        return JSONResponse({"topics": component_rows(edited), "changed": anchors != anchors_of(model)})
 
     async def topic_cost(self, request: Request) -> Response:
         name, fields = request.path_params["name"], await _form(request, blanks=True)
         words = Job(self.workspace, name).command
         if len(words) < 2:
             raise LatentiaError("the app did not learn this result, so it does not know its texts.")
-        model = Results(self.workspace, name).load()
+        model = self._results(name).load()
         text = await run_in_threadpool(
             cost_of_anchors, model, parse_anchors(model, fields), self.workspace.find(words[1]), self.faces.documents
         )
@@ -238,10 +296,8 @@ class Pages:
                     archive.write(path, f"{name}/{path.name}")
         size = file.tell()
         file.seek(0)
-        headers = {
-            "content-disposition": f"attachment; filename*=utf-8''{quote(name)}.zip",
-            "content-length": str(size),
-        }
+        disposition = f"attachment; filename*=utf-8''{quote(name)}.zip"
+        headers = {"content-disposition": disposition, "content-length": str(size)}
         return StreamingResponse(iter(lambda: file.read(1 << 16), b""), media_type="application/zip", headers=headers)
 
     def static(self, request: Request) -> Response:
@@ -251,7 +307,7 @@ class Pages:
         return Response(self.templates.get_template(name).render(), media_type=_STATIC[name])
 
     def _command(self, request: Request) -> forms.Command:
-        name = request.path_params["command"]
+        name = forms.command_of(request.path_params["command"])
         if name not in forms.QUESTIONS:
             raise HTTPException(404)
         return self.faces.command(name)
@@ -266,13 +322,15 @@ class Pages:
     def _free(self, name: str) -> str:
         return self.workspace.free_name(name)
 
-    def _go(self, place: str) -> Response:
-        return JSONResponse({"location": f"{self.base}/{place}"})
+    def _go(self, place: str, **values: str) -> Response:
+        return JSONResponse({"location": f"{self.base}/{place}", **values})
 
     def refuse(self, request: Request, error: Exception) -> Response:
         """Answer an error in plain words, on a page or as JSON for the script of a page."""
+        field = error.parameter if isinstance(error, LatentiaError) else None
         if isinstance(error, LatentiaError):
-            text, status = self.faces.render_error(error), 400
+            text = error.problem if field in _FIELDS else self.faces.render_error(error)
+            text, status = forms.in_words(text), 400
         elif isinstance(error, HTTPException):
             text, status = "There is no such page.", error.status_code
         elif isinstance(error, OSError):
@@ -281,7 +339,7 @@ class Pages:
             text, status = "latentia itself failed. Nothing of yours is lost.", 500
         if request.method in ("GET", "HEAD"):
             return self.page("error.html", status, title="This did not work", text=text)
-        return JSONResponse({"error": text}, status)
+        return JSONResponse({"error": text, "field": field}, status)
 
 
 def make_app(workspace: Workspace, faces: Faces, token: str) -> Starlette:
@@ -294,6 +352,7 @@ def make_app(workspace: Workspace, faces: Faces, token: str) -> Starlette:
         get("/files/{name:path}", pages.upload, methods=["PUT"]),
         get("/folders/{name}", pages.folder, methods=["POST"]),
         get("/file/{name:path}", pages.file),
+        get("/file/{name:path}", pages.change_file, methods=["POST"]),
         get("/ask/{command}/{name:path}", pages.ask),
         get("/ask/{command}/{name:path}", pages.start, methods=["POST"]),
         get("/results/{name}", pages.result),
@@ -311,10 +370,6 @@ def make_app(workspace: Workspace, faces: Faces, token: str) -> Starlette:
     return Starlette(routes=[Mount(base_of(token), routes=routes)], exception_handlers=handlers)
 
 
-def _query(request: Request) -> dict[str, list[str]]:
-    return parse_qs(request.url.query, max_num_fields=5000)
-
-
 async def _form(request: Request, blanks: bool = False) -> dict[str, list[str]]:
     try:
         return parse_qs((await request.body()).decode(), keep_blank_values=blanks, max_num_fields=5000)
@@ -324,6 +379,11 @@ async def _form(request: Request, blanks: bool = False) -> dict[str, list[str]]:
 
 def _first(fields: forms.Fields, name: str) -> str:
     return next(iter(fields.get(name, ())), "").strip()
+
+
+def _result(fields: forms.Fields) -> str:
+    """Return the name of a result, with a hyphen for each space."""
+    return "-".join(_first(fields, "out").split())
 
 
 def _result_name(source: str, command: str) -> str:

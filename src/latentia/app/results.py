@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
+import re
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -13,13 +15,44 @@ from typing import Any
 from .. import persistence
 from .._validation import column_names
 from ..exceptions import LatentiaError
-from .forms import Fields
-from .workspace import Workspace
+from .forms import Command, Fields
+from .workspace import MANIFEST, Workspace, date_text, read_json
 
 _MODEL, _RESULT = "model.npz", "result.json"
 _MAX_RECORD_BYTES = 64 << 20
-_N_ROWS, _MAX_CELLS = 20, 12  # of a table on a page
+_N_ROWS, _MAX_CELLS = 20, 14  # of a table on a page
+_MAX_ROWS, _MAX_VALUES = 100_000, 12  # that are counted
+_DECIMAL = re.compile(r"-?\d{1,9}(\.\d+(e[-+]\d+)?|e[-+]\d+)")
+_PROBABILITY = re.compile(r"0|1|[01]\.\d+|\d(\.\d+)?e-\d+")
+_NOT_COUNTED = {"row", "name", "accuracy", "method", "step", "symbol", "probability", "sequence", "ask next"}
 _N_WORDS = 12
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The first rows of a table in a file."""
+
+    file: str
+    head: list[str]
+    rows: list[list[str]]
+
+    def shown(self) -> list[list[str]]:
+        """Return the rows of a page, with rounded numbers."""
+        return [[_round(cell)[:80] for cell in row[:_MAX_CELLS]] for row in [self.head, *self.rows[:_N_ROWS]]]
+
+    def summary(self) -> list[str]:
+        """Return how often each value of a column occurs, or, of a probability, how often it is above one half."""
+        lines = []
+        for name, cells in zip(self.head, zip(*self.rows, strict=False), strict=False):
+            counts = Counter(() if name in _NOT_COUNTED else cells)
+            if counts and len(counts) <= _MAX_VALUES and not any("." in value for value in counts):
+                values = [f"{value or 'empty'} in {n:,}" for value, n in counts.most_common()]
+                lines.append(f"{name}: {', '.join(values)} rows")
+            elif counts and all(_PROBABILITY.fullmatch(value) for value in counts):
+                numbers = list(map(float, cells))
+                above, mean = sum(number > 0.5 for number in numbers), sum(numbers) / len(numbers)
+                lines.append(f"{name}: above 50% in {above:,} rows, {mean:.1%} on average")
+        return lines
 
 
 class Results:
@@ -43,11 +76,21 @@ class Results:
         path = self.folder / _RESULT
         if not path.is_file() or path.stat().st_size > _MAX_RECORD_BYTES:
             return {}
-        try:
-            record = json.loads(self.workspace.find(f"{self.name}/{_RESULT}").read_bytes())
-        except (ValueError, RecursionError):
-            return {}
-        return record if isinstance(record, dict) else {}
+        return read_json(self.workspace.find(f"{self.name}/{_RESULT}"))
+
+    @property
+    def date(self) -> str:
+        """Return when it was written, or when its work began."""
+        paths = self.folder / MANIFEST, self.workspace.app_folder(self.name)
+        return next((date_text(path.lstat().st_mtime) for path in paths if path.exists()), "")
+
+    @property
+    def estimator(self) -> str:
+        return str(self.record.get("estimator", ""))
+
+    @property
+    def verdict(self) -> str:
+        return str(self.record.get("verdict", ""))
 
     @property
     def comparison(self) -> list[dict[str, str]]:
@@ -64,28 +107,25 @@ class Results:
 
     def is_like(self, other: Results) -> bool:
         """Return True if another result has a model of the same kind."""
-        return other.model is not None and self.record.get("estimator") == other.record.get("estimator")
+        return other.model is not None and self.estimator == other.estimator
 
-    def abilities(self, words: list[str]) -> set[str]:
+    def abilities(self, words: list[str], command: Command | None) -> set[str]:
         """Return what can be done with the result, which this command learned."""
         if self.model is None:
             return set()
         able = {"apply", "compare", *(["update"] if "--keep-moments" in words else [])}
-        return able | ({"topics"} if words[:1] == ["topics"] else set())
+        return able | ({"names"} if command is not None and command.option("name") else set())
 
-    def tables(self) -> dict[str, list[list[str]]]:
-        """Return the first rows of each table of a result without report."""
-        if "report.html" in self.files:
-            return {}
-        tables: dict[str, list[list[str]]] = {}
-        for file in self.files:
+    def tables(self) -> list[Excerpt]:
+        """Return the beginning of each table of a result without report."""
+        excerpts = []
+        for file in () if "report.html" in self.files else self.files:
             if file.endswith(".csv"):
-                with open(
-                    self.workspace.find(f"{self.name}/{file}"), encoding="utf-8", errors="replace", newline=""
-                ) as lines:
-                    rows = [[cell[:80] for cell in row[:_MAX_CELLS]] for row in islice(csv.reader(lines), _N_ROWS + 1)]
-                tables |= {file: rows} if rows else {}
-        return tables
+                path = self.workspace.find(f"{self.name}/{file}")
+                with open(path, encoding="utf-8", errors="replace", newline="") as lines:
+                    rows = list(islice(csv.reader(lines), _MAX_ROWS + 1))
+                excerpts += [Excerpt(file, rows[0], rows[1:])] if rows else []
+        return excerpts
 
     def load(self) -> Any:
         """Return the model."""
@@ -100,6 +140,11 @@ def _load(path: Path, _: int) -> Any:
     return persistence.load(path)
 
 
+def _round(cell: str) -> str:
+    """Return a cell, rounded if it is a number with decimals."""
+    return f"{float(cell):.3f}" if _DECIMAL.fullmatch(cell) else cell
+
+
 def _cell_text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
 
@@ -107,16 +152,26 @@ def _cell_text(value: Any) -> str:
 # --- topics ---------------------------------------------------------------------------------------------------------
 
 
-def topic_rows(model: Any) -> list[dict[str, str]]:
-    """Return name, anchors, share and words of each topic."""
-    if not hasattr(model, "top_words"):
-        raise LatentiaError("this result has no topics.")
-    anchors = anchors_of(model) or [[]] * len(model.components_)
-    shares = getattr(model, "prevalence_", None)
-    shares = model.weights_ if shares is None else shares
+def component_rows(model: Any) -> list[dict[str, str]]:
+    """Return name, anchors, share and words of each topic or cause."""
+    if hasattr(model, "cause_names_"):
+        findings = [str(name) for name in model.column_names or range(model.strengths_.shape[1])]
+        names, shares = model.cause_names_, model.priors_
+        anchors: list[list[str]] = [[]] * len(names)
+        words = [
+            [f"{findings[i]} {row[i]:.0%}" for i in (-row).argsort()[:_N_WORDS] if row[i] > 0]
+            for row in model.strengths_
+        ]
+    elif hasattr(model, "top_words"):
+        names, words = model.topic_names, model.top_words(_N_WORDS)
+        anchors = anchors_of(model) or [[]] * len(names)
+        shares = getattr(model, "prevalence_", None)
+        shares = model.weights_ if shares is None else shares
+    else:
+        raise LatentiaError("this result has no topics or causes.")
     return [
-        {"name": name, "anchors": " ".join(words), "share": f"{share:.1%}", "words": ", ".join(top)}
-        for name, words, share, top in zip(model.topic_names, anchors, shares, model.top_words(_N_WORDS), strict=True)
+        {"name": name, "anchors": " ".join(anchor), "share": f"{share:.1%}", "words": ", ".join(top)}
+        for name, anchor, share, top in zip(names, anchors, shares, words, strict=True)
     ]
 
 
@@ -151,8 +206,7 @@ def cost_of_anchors(model: Any, anchors: list[list[str]], source: Path, document
     """Return a sentence about the likelihood of documents under the topics with and without other anchors."""
     rows = documents(model, source)
     before, after = (model.reanchor(anchors=chosen).score(rows) for chosen in (anchors_of(model), anchors))
-    effect = "cost" if after < before else "gain"
     return (
-        f"These anchors {effect} {abs(after - before):.3f} nats of log-likelihood a word: {before:.3f} before, "
-        f"{after:.3f} now, both without the refinement that learning adds."
+        f"The texts fit {'worse' if after < before else 'better'} by {abs(after - before):.3f} nats of log-likelihood a word: "
+        f"{before:.3f} before, {after:.3f} now, both without the refinement that learning adds."
     )

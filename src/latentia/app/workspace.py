@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import shutil
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..exceptions import LatentiaError
 from ..system.scratch import atomic_file, real_path, scratch_folder
@@ -26,7 +30,7 @@ class Entry:
 
     name: str
     size: str
-    folder: bool
+    date: str
 
 
 class Workspace:
@@ -67,7 +71,8 @@ class Workspace:
         """Return the folder of a result, which need not exist."""
         if not _RESULT_NAME.fullmatch(name):
             raise LatentiaError(
-                f"expected letters, digits, - and _ as the name of a result, and found {name[:60]!r}. Choose another name."
+                f"expected letters, digits, - and _, at most 61, and found {name[:60]!r}. Choose another name.",
+                parameter="out",
             )
         return self._path(name)
 
@@ -90,7 +95,7 @@ class Workspace:
         """Return the files and folders of texts, newest first."""
         paths = [path for path in self._visible() if not (path / MANIFEST).is_file()]
         files = [path for path in paths if not path.name.endswith(".latentia-cache") and path != self.root]
-        return [Entry(path.name, _size_text(path), path.is_dir()) for path in files]
+        return [Entry(path.name, _size_text(path), date_text(path.stat().st_mtime)) for path in files]
 
     def results(self) -> list[str]:
         """Return the names of folders of results and of jobs, newest first."""
@@ -98,6 +103,46 @@ class Workspace:
         jobs = sorted((self.root / APP_FOLDER).glob("*/job.json"), key=lambda path: -path.lstat().st_mtime)
         names = list(filter(_is_result_name, dict.fromkeys([*(job.parent.name for job in jobs), *names])))
         return [name for name in names if not (self.root / APP_FOLDER / name).is_symlink()]
+
+    def remove_entry(self, name: str) -> None:
+        """Remove a file or a folder of texts, and what is remembered of it."""
+        if name not in [entry.name for entry in self.entries()]:
+            raise LatentiaError("no such file in the folder of the app.", source=name)
+        path = self.find(name)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self._memory_file(name).unlink(missing_ok=True)
+
+    def remove_result(self, name: str) -> None:
+        """Remove the files of a result that a command wrote, and its folder if there are no others."""
+        folder = self.result(name)
+        files = read_json(folder / MANIFEST).get("files")
+        for file in files if isinstance(files, dict) else ():
+            self._path(f"{name}/{file}").unlink(missing_ok=True)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+
+    def _memory_file(self, name: str) -> Path:
+        path = self.root / APP_FOLDER / ".fields" / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.json"
+        if real_path(path) != path:
+            raise LatentiaError(f"{APP_FOLDER}/.fields has a link. Remove it from the folder of the app.")
+        return path
+
+    def remembered(self, name: str) -> dict[str, dict[str, list[str]]]:
+        """Return the fields of the forms about a file as they were last, by the key of the form."""
+        forms = read_json(self._memory_file(name))
+        return {
+            str(key): {str(field): list(map(str, values)) for field, values in fields.items() if isinstance(values, list)}
+            for key, fields in forms.items() if isinstance(fields, dict)
+        }  # fmt: skip
+
+    def remember(self, name: str, key: str, fields: Mapping[str, Sequence[str]]) -> None:
+        """Store the fields of a form about a file."""
+        forms = self.remembered(name) | {key: {field: list(values) for field, values in fields.items()}}
+        path = self._memory_file(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path, "w", encoding="utf-8") as file:
+            json.dump(forms, file)
 
     def _visible(self) -> list[Path]:
         paths = [path for path in self.root.iterdir() if not path.name.startswith(".")]
@@ -160,6 +205,20 @@ def _clean(name: str) -> str:
 
 def _is_result_name(name: str) -> bool:
     return _RESULT_NAME.fullmatch(name) is not None
+
+
+def date_text(seconds: float) -> str:
+    """Return a time of this machine."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return a stored record; empty if it is missing or damaged."""
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _size_text(path: Path) -> str:

@@ -52,8 +52,8 @@ def _describe(name: str) -> Any:
             Option(
                 str(declared.name), "" if is_argument else declared.opts[0], next(iter(declared.secondary_opts), ""),
                 declared.help or "", "" if declared.default is None else str(declared.default),
-                getattr(declared, "rich_help_panel", None) or "", "flag" if is_flag else "path" if is_path else "text",
-                declared.multiple, declared.required, tuple(declared.opts),
+                "flag" if is_flag else "path" if is_path else "text", declared.multiple, declared.required,
+                tuple(declared.opts),
             )
         )  # fmt: skip
     return Command(name, tuple(options))

@@ -215,9 +215,11 @@ def _findings(model: Any, frequency: np.ndarray, names: list[str], threshold: fl
 
 
 def cause_name(model: Any, cause: int, names: Sequence[str], threshold: float) -> str:
-    """Return the name of a cause, else its strongest findings."""
+    """Return the name of a cause as tables have it; its strongest findings if the model knows no names of findings."""
+    if model.column_names is not None or cause in model.given_names:
+        return str(model.cause_names_[cause])
     strongest = strongest_findings(model.strengths_[cause], threshold, 2)
-    return str(model.given_names.get(cause) or ", ".join(names[i] for i in strongest) or f"cause {cause}")
+    return " + ".join(names[i] for i in strongest) or f"cause {cause}"
 
 
 def _words(model: Any, names: Sequence[str], threshold: float) -> str:
@@ -225,7 +227,7 @@ def _words(model: Any, names: Sequence[str], threshold: float) -> str:
     causes = [
         f"{cause_name(model, k, names, threshold)} (at work in {percent(share)} of the rows)" for k, share in shares
     ]
-    naming_text = "" if model.given_names else ", called by their strongest findings"
+    naming_text = "" if model.given_names else ", called by findings that tell them apart"
     return f"{count(len(causes), 'cause')}{naming_text}: {listing(causes)}."
 
 

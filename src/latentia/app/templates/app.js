@@ -1,7 +1,23 @@
 const header = document.querySelector('meta[name="latentia"]').content;
 const base = location.pathname.split("/").slice(0, 2).join("/");
 const byId = (id) => document.getElementById(id);
-const explain = (error) => { byId("error").textContent = error.message; byId("error").scrollIntoView({ block: "center" }); };
+function explain(error, form) { // At the field that it is about, or else at the top.
+  silence(form);
+  const field = error.field && form?.elements[error.field];
+  const place = field?.closest ? field.closest("label") : null;
+  if (!place) byId("error").textContent = error.message;
+  else place.insertAdjacentHTML("afterend", '<p class="error" role="alert"></p>');
+  const line = place ? place.nextElementSibling : byId("error");
+  line.textContent = error.message;
+  line.scrollIntoView({ block: "nearest" });
+}
+function silence(form) {
+  byId("error").textContent = "";
+  for (const line of form?.querySelectorAll('[role="alert"]') ?? []) line.remove();
+}
+const tell = (text) => sessionStorage.setItem("said", text); // on the next page
+byId("said").textContent = sessionStorage.getItem("said") ?? "";
+sessionStorage.removeItem("said");
 
 async function send(address, method, body) {
   let answer;
@@ -9,26 +25,33 @@ async function send(address, method, body) {
     answer = await fetch(address, { method, body, headers: { "X-Latentia": header } });
   } catch { throw new Error("The app does not answer. Start latentia app again, and open the address that it shows."); }
   const result = await answer.json().catch(() => ({ error: "Open the address that the terminal shows." }));
-  if (result.error) throw new Error(result.error);
+  if (result.error) throw Object.assign(new Error(result.error), { field: result.field });
   return result;
 }
 
 // --- files ---
 
-async function upload(files) {
+async function copy(files) { // Copies them into the folder of the app; returns the last answer.
   const named = files.filter(({ name }) => !name.split("/").some((part) => part.startsWith(".")));
-  byId("error").textContent = "";
+  if (!named.length) throw new Error("There is no file in this folder.");
+  const folder = named[0].name.includes("/") && named[0].name.split("/")[0];
+  const place = folder && (await send(`${base}/folders/${encodeURIComponent(folder)}`, "POST")).name;
+  const renamed = folder && place !== folder ? [`The folder ${folder} is stored as ${place}.`] : [];
+  let last;
+  for (const [i, { name, file }] of named.entries()) {
+    if (byId("uploading")) byId("uploading").textContent = `Copying ${name} (${i + 1} of ${named.length})`;
+    const target = folder ? [place, ...name.split("/").slice(1)] : [name];
+    last = await send(`${base}/files/${target.map(encodeURIComponent).join("/")}`, "PUT", file);
+    if (last.name !== target.join("/")) renamed.push(`${name} is stored as ${last.name}.`);
+  }
+  if (renamed.length) tell(`${renamed.join(" ")} A file of the same name was there, or the name was too long.`);
+  return { ...last, several: named.length > 1 && !folder };
+}
+async function upload(files) {
+  silence();
   try {
-    if (!named.length) throw new Error("There is no file in this folder.");
-    const folder = named[0].name.includes("/") && named[0].name.split("/")[0];
-    const place = folder && (await send(`${base}/folders/${encodeURIComponent(folder)}`, "POST")).name;
-    let last;
-    for (const [i, { name, file }] of named.entries()) {
-      byId("uploading").textContent = `Copying ${name} (${i + 1} of ${named.length})`;
-      const target = folder ? [place, ...name.split("/").slice(1)] : [name];
-      last = await send(`${base}/files/${target.map(encodeURIComponent).join("/")}`, "PUT", file);
-    }
-    location.assign(named.length === 1 || folder ? last.location : `${base}/`);
+    const last = await copy(files);
+    location.assign(last.several ? `${base}/` : last.location);
   } catch (error) { explain(error); byId("uploading").textContent = ""; }
 }
 
@@ -59,38 +82,54 @@ if (drop) {
 
 // --- forms ---
 
-const fields = (form, button) => new URLSearchParams(new FormData(form, button));
-for (const form of document.querySelectorAll("form[data-send]")) {
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const buttons = form.querySelectorAll("button"), body = fields(form, event.submitter);
-    for (const button of buttons) button.disabled = true; // A second click would start a second job.
-    try { location.assign((await send(location.pathname, "POST", body)).location); } catch (error) { explain(error); }
-    for (const button of buttons) button.disabled = false;
-  });
-  if ("preview" in form.dataset) {
-    let asked = 0;
-    const show = async () => {
-      const number = ++asked;
-      try {
-        const same = await send(`${location.pathname}?preview=1`, "POST", fields(form));
-        if (number !== asked) return; // A later answer counts, whichever comes first.
-        byId("shell").textContent = same.shell;
-        byId("python").textContent = same.python;
-        if (form.id !== "topics") byId("error").textContent = "";
-      } catch (error) { explain(error); }
-    };
-    form.addEventListener("change", show);
-    show();
-  }
+const fields = (form, button) => new URLSearchParams([...new FormData(form, button)].filter(([, value]) => typeof value === "string"));
+let asked = 0;
+async function preview(form) {
+  const number = ++asked;
+  try {
+    const same = await send(`${location.pathname}?preview=1`, "POST", fields(form));
+    if (number !== asked) return; // A later answer counts, whichever comes first.
+    byId("shell").textContent = same.shell;
+    byId("python").textContent = same.python;
+    if (form.id !== "topics") silence(form);
+  } catch (error) { explain(error, form); }
 }
-for (const form of document.querySelectorAll("form[data-submits]")) {
-  form.addEventListener("change", () => form.requestSubmit());
-  form.addEventListener("submit", () => { for (const field of form.elements) if (field.value === "") field.disabled = true; });
+async function refresh(old) { // Shows the page as it is now, at the same place and with the focus on the same field.
+  const scroll = scrollY, row = old.closest("tr")?.querySelector("select")?.ariaLabel;
+  const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), "text/html");
+  document.querySelector("main").replaceWith(page.querySelector("main"));
+  const like = (one) => one.name === old.name && (one.ariaLabel ? one.ariaLabel === old.ariaLabel : one.value === old.value);
+  const named = [...document.querySelectorAll("main [name]")];
+  scrollTo(0, scroll);
+  (named.find(like) ?? named.find((one) => row && one.ariaLabel === row))?.focus({ preventScroll: true });
 }
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.addEventListener("click", () => navigator.clipboard.writeText(byId(button.dataset.copy).textContent));
-}
+document.addEventListener("submit", async (event) => {
+  const form = event.target, button = event.submitter, buttons = form.querySelectorAll("button");
+  event.preventDefault();
+  if (button?.dataset.confirm && !confirm(button.dataset.confirm)) return;
+  const body = fields(form, button), focus = button ?? document.activeElement; // before it is disabled
+  for (const one of buttons) one.disabled = true; // A second click would start a second job.
+  try {
+    const answer = await send(location.pathname, "POST", body);
+    if ("submits" in form.dataset) await refresh(focus);
+    else location.assign(answer.location);
+  } catch (error) { explain(error, form); }
+  for (const one of buttons) one.disabled = false;
+});
+document.addEventListener("change", async ({ target }) => {
+  const form = target.form;
+  if ("upload" in target.dataset) {
+    try {
+      const { name } = await copy(list(target.files));
+      form.elements.file.add(new Option(name, name, true, true));
+    } catch (error) { explain(error, form); }
+  } else if (form && "submits" in form.dataset) form.requestSubmit();
+  else if (form && "preview" in form.dataset) preview(form);
+});
+document.addEventListener("click", ({ target }) => {
+  if (target.dataset?.copy) navigator.clipboard.writeText(byId(target.dataset.copy).textContent);
+});
+for (const form of document.querySelectorAll("form[data-preview]")) preview(form);
 
 // --- anchors ---
 
@@ -118,7 +157,7 @@ if (topics) {
       if (!found.changed) return;
       const cost = await send(`${location.pathname}/cost`, "POST", fields(topics));
       if (number === asked) byId("cost").textContent = cost.text;
-    } catch (error) { explain(error); }
+    } catch (error) { explain(error, topics); }
   };
   for (const input of topics.querySelectorAll('[name="anchor"]')) input.addEventListener("change", change);
   for (const button of topics.querySelectorAll("[data-undo]")) {
@@ -146,6 +185,7 @@ if (job && job.dataset.state === "running") {
       if (state.done) byId("bar").value = state.done / state.total;
       else byId("bar").removeAttribute("value");
       byId("lines").textContent = state.lines.join("\n");
+      byId("notes").replaceChildren(...state.notes.map((note) => Object.assign(document.createElement("li"), { textContent: note })));
     } catch { byId("stage").textContent = "The app does not answer. The work goes on; start latentia app again to see it."; }
     setTimeout(look, 1000);
   };

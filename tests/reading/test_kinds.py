@@ -28,6 +28,22 @@ def column(tmp_path, name, cells, **options):
     return reading, reading.column(name)
 
 
+def test_two_values_with_a_few_cells_of_a_third_are_doubted_first(tmp_path):
+    for cells, is_doubted in (
+        (["ja", "nein", "nein"] * 30 + ["vielleicht"], True),
+        (["yes", "no"] * 20 + ["maybe", "maybe", "?!"], True),
+        (["left", "right"] * 100 + ["lefft"], True),
+        (["left", "right", "middle"] * 30, False),
+        (["yes", "no", "maybe"] * 30, False),
+    ):
+        reading, found = column(tmp_path, "Husten", cells)
+        assert (found.role, bool(found.doubt)) == ("category", is_doubted)
+        if is_doubted:
+            assert reading.rows()[0][0] == "Husten"
+            codes = found.doubt.rpartition("--missing-codes ")[2].strip("'").split(",")
+            assert column(tmp_path, "Husten", cells, missing_codes=codes)[1].role == "binary"
+
+
 # --- codes of missing answers -----------------------------------------------------------------------------------
 
 

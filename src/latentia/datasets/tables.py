@@ -32,6 +32,12 @@ class ColumnChoice:
     names: bool = False
 
 
+class Kinds(dict[str, str]):
+    """Kind of every column, and the reading of the table."""
+
+    reading: Reading | None = None
+
+
 Choose = Callable[[Mapping[str, str]], ColumnChoice]
 
 
@@ -177,7 +183,7 @@ def read_table(
         return table if missing in ("error", "keep") else _handle_missing(source, table, missing)
 
 
-def kinds_of(reading: Reading) -> dict[str, str]:
+def kinds_of(reading: Reading) -> Kinds:
     """Return the kind of every column: "whole" or "decimal" numbers, "two" texts, other "text", or "apart".
 
     Parameters
@@ -186,9 +192,10 @@ def kinds_of(reading: Reading) -> dict[str, str]:
 
     Returns
     -------
-    dict from str to str
+    Kinds
     """
-    kinds = {}
+    kinds = Kinds()
+    kinds.reading = reading
     for column in reading.columns:
         texts = reading.holds_texts(column.name)
         if column.role == "binary":

@@ -14,6 +14,7 @@ from .._frames import frame_of
 from ..exceptions import LatentiaError
 from ..passes.formats import plain_name, readable, reusable
 from ..system.forks import check_threads
+from ._order import Order, describe_sequences, find_clocks, find_sequence, mark_clocks, order_rows
 from ._others import is_binary, is_plain_table, read_without_headings
 from ._reading import Reading, source_name
 from ._roles import ColumnOptions, find_columns
@@ -88,9 +89,18 @@ def read(
     if isinstance(source, Reading):
         return source
     if not isinstance(source, (str, os.PathLike)):
-        return reading_of(_frame_table(source), column_options)
+        return _sort(reading_of(_frame_table(source), column_options))
     with reusable(source) as path:
-        return reading_of(_open_file(path, sheet, encoding), column_options)
+        return _sort(reading_of(_open_file(path, sheet, encoding), column_options))
+
+
+def _sort(reading: Reading) -> Reading:
+    """Put the rows of sequences, or of a table with a clock of the user's options, in their order."""
+    has_clock = any(reading.column_options.roles.get(name) == "clock" for name in reading.clocks)
+    if reading.table is None or not (has_clock or (reading.sequence and reading.clocks)):
+        return reading
+    ordered, order = put_in_order(reading, reading.sequence)
+    return ordered if order.is_of_file else replace(ordered, table=reading.table.take(order.places))
 
 
 @contextmanager
@@ -146,17 +156,43 @@ def open_reading(
 def reading_of(table: RawTable, column_options: ColumnOptions) -> Reading:
     """Find the roles, the shape and the commands of a table."""
     columns = tuple(find_columns(table, column_options))
-    shape, notes = find_shape(table, columns)
+    sequence, clocks = find_sequence(table, columns, column_options)
+    shape, notes = find_shape(table, columns, bool(sequence))
+    if shape == "sequences":
+        columns = mark_clocks(columns, sequence, clocks)
+    else:
+        sequence, clocks = "", find_clocks(columns, column_options)
     reading = Reading(
         source_name(table.path),
         shape,
         columns,
         len(table),
         (*table.notes, *notes),
+        sequence=sequence,
+        clocks=clocks,
         table=table,
         column_options=column_options,
     )
+    if sequence:
+        reading = reading.replace_order_note(describe_sequences(table, sequence, clocks, column_options))
     return reading.replace_commands(commands_for(reading, str(table.path)))
+
+
+def put_in_order(reading: Reading, sequence: str | None = None) -> tuple[Reading, Order]:
+    """Find the order of the rows of sequences, and return the reading with a note about it.
+
+    Parameters
+    ----------
+    reading : Reading
+    sequence : str, optional
+        Column that names the sequence of each row; by default all rows are one sequence.
+    """
+    assert reading.table is not None
+    order = order_rows(reading.table, sequence or "", reading.clocks)
+    command, ordered = _COMMAND.get(), reading.replace_order_note(order.note)
+    if command is not None:
+        command.readings.append(ordered)
+    return ordered, order
 
 
 def _code_text(code: Any) -> str:

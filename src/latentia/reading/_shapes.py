@@ -29,15 +29,11 @@ _ITEM_COLUMN = re.compile(r".*(item|product|article|sku|description|stock|sympto
 _TOTAL_CELL = re.compile(r"(grand |sub)?(totals?|sum|summe|gesamt|total general|average|mean)\W*", re.IGNORECASE)
 _N_LABEL_COLUMNS = 3  # A row of totals says so in one of the first three columns.
 _CODE_COLUMN = re.compile(r".*(code|sku|id|no|number)", re.IGNORECASE)
-_SEQUENCE_COLUMN = re.compile(
-    r"(.*[_ .-])?(user|subject|patient|person|session|sequence|animal|player|customer|visitor)([_ .-].*|id)?|.+[_ .-]id",
-    re.IGNORECASE,
-)
 
 
-def find_shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
+def find_shape(table: RawTable, columns: Sequence[Column], has_sequences: bool) -> tuple[str, tuple[str, ...]]:
     """Find the kind of a table, and notes about it."""
-    shape, notes = _classify_table(table, columns)
+    shape, notes = _classify_table(table, columns, has_sequences)
     return shape, (*notes, *_describe_total_row(table))
 
 
@@ -54,7 +50,7 @@ def _describe_total_row(table: RawTable) -> tuple[str, ...]:
     )
 
 
-def _classify_table(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
+def _classify_table(table: RawTable, columns: Sequence[Column], has_sequences: bool) -> tuple[str, tuple[str, ...]]:
     if is_named_matrix(table):
         return "matrix", ("rows and columns have the same names: a matrix of pairs",)
     names, roles = [column.name for column in columns], [column.role for column in columns]
@@ -69,9 +65,8 @@ def _classify_table(table: RawTable, columns: Sequence[Column]) -> tuple[str, tu
         return "baskets", (
             f"several rows share {long[0]!r}: one row per item. --rows long collects the items {long[1]!r} of each",
         )
-    interleaved = _describe_interleaving(table, columns)
-    if interleaved:
-        return "sequences", (interleaved,)
+    if has_sequences:
+        return "sequences", ()
     if "text" in roles:
         return "texts", ()
     return "table", ()
@@ -133,19 +128,6 @@ def long_columns(table: RawTable, columns: Sequence[Column]) -> tuple[str, str] 
     return (baskets[0], items[0]) if cells.n_unique() <= 0.8 * len(cells) else None
 
 
-def _describe_interleaving(table: RawTable, columns: Sequence[Column]) -> str:
-    """Return a note if rows of several sequences are mixed: the ids of sequences alternate."""
-    for column in columns:
-        if not _SEQUENCE_COLUMN.fullmatch(column.name) or column.n_missing or column.role in ("text", "id", "binary"):
-            continue
-        cells = table.texts(column.name)
-        changes, distinct = int((cells != cells.shift(1)).sum() or 0) + 1, cells.n_unique()
-        if 1 < distinct < len(cells) / 3 and changes > 3 * distinct:
-            option = f"--sequence {shlex.quote(column.name)}"
-            return f"rows of {distinct:,} {column.name!r} are mixed: {option} makes each a sequence"
-    return ""
-
-
 def commands_for(reading: Reading, path: str) -> list[str]:
     """Return the commands that fit a file, ready to copy."""
     file = shlex.quote(path)
@@ -158,7 +140,7 @@ def commands_for(reading: Reading, path: str) -> list[str]:
         return [f"latentia communities {file} -k auto", f"latentia matrix {file} -k 10"]
     commands = []
     if reading.shape == "sequences":
-        sequence = next(c.name for c in reading.columns if f"{c.name!r} are mixed" in " ".join(reading.notes))
+        sequence = reading.sequence
         symbols = [name for name in by_role.get("category", []) if name != sequence]
         step = f" --column {shlex.quote(symbols[0])}" if symbols else ""
         commands += [f"latentia hmm {file} -k 2:6 --sequence {shlex.quote(sequence)}{step}"]

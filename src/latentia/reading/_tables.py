@@ -117,6 +117,12 @@ class RawTable:
             column = self.reread(place) if self.reread is not None else _number_texts(column)
         return column.fill_null("")
 
+    def take(self, places: np.ndarray) -> RawTable:
+        """Return the table with these rows, in this order."""
+        reread, rows = self.reread, [self.rows[int(place)] for place in places]
+        columns = [column.gather(places) for column in self.columns]
+        return replace(self, columns=columns, rows=rows, reread=reread and (lambda i: reread(i).gather(places)))
+
     def place(self, row: int, name: str) -> str:
         """Return the file, line and column of a cell."""
         return f"{self.path}, {self._place(row, name)}"

@@ -14,6 +14,7 @@ from .._frames import frame_of
 from ..exceptions import LatentiaError
 from ..passes.formats import plain_name, readable, reusable
 from ..system.forks import check_threads
+from ._ends import find_ends
 from ._order import Order, describe_sequences, find_clocks, find_sequence, mark_clocks, order_rows
 from ._others import is_binary, is_plain_table, read_without_headings
 from ._reading import Reading, source_name
@@ -156,8 +157,9 @@ def open_reading(
 def reading_of(table: RawTable, column_options: ColumnOptions) -> Reading:
     """Find the roles, the shape and the commands of a table."""
     columns = tuple(find_columns(table, column_options))
+    ends = find_ends(table, columns, column_options)
     sequence, clocks = find_sequence(table, columns, column_options)
-    shape, notes = find_shape(table, columns, bool(sequence))
+    shape, notes = find_shape(table, columns, ends, bool(sequence))
     if shape == "sequences":
         columns = mark_clocks(columns, sequence, clocks)
     else:
@@ -170,6 +172,7 @@ def reading_of(table: RawTable, column_options: ColumnOptions) -> Reading:
         (*table.notes, *notes),
         sequence=sequence,
         clocks=clocks,
+        ends=ends if shape == "pairs" else None,
         table=table,
         column_options=column_options,
     )

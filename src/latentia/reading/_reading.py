@@ -14,6 +14,7 @@ import numpy as np
 
 from .._frames import new_frame
 from ..exceptions import LatentiaError, MissingExtraError
+from ._ends import Ends
 from ._numbers import EMPTY, Numbers, numbers_of
 from ._roles import NUMERIC, Column, ColumnOptions, binary_values, blank_missing_codes
 from ._tables import RawTable
@@ -43,6 +44,8 @@ class Reading:
         Column that names the sequence of each row; empty if rows are no steps of sequences.
     clocks : tuple of str
         Columns that order the rows.
+    ends : Ends or None
+        Columns of a list of edges.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Reading:
     commands: tuple[str, ...] = ()
     sequence: str = ""
     clocks: tuple[str, ...] = ()
+    ends: Ends | None = None
     order_note: str = field(default="", repr=False)
     table: RawTable | None = field(default=None, repr=False, compare=False)
     column_options: ColumnOptions = field(default_factory=ColumnOptions, repr=False, compare=False)

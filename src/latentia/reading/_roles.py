@@ -17,7 +17,8 @@ from ._tables import RawTable
 from ._tags import holds_tags
 
 ROLES = (
-    "measurement", "count", "binary", "category", "text", "tags", "id", "clock", "date", "group", "weight", "ignored",
+    "measurement", "count", "binary", "category", "text", "tags", "id", "clock", "date", "group", "weight", "from", "to",
+    "ignored",
 )  # fmt: skip
 NUMERIC = frozenset({"measurement", "count", "binary"})
 """Roles of the columns that are used as numbers."""

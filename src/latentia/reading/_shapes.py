@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ._ends import Ends
 from ._numbers import numbers_of
 from ._roles import Column
 from ._tables import RawTable
@@ -16,10 +17,6 @@ from ._tables import RawTable
 if TYPE_CHECKING:
     from ._reading import Reading
 
-_SOURCE_COLUMN = re.compile(r"(source|from|src|node_?1|sender|ego|citing|follower|origin)(_?id)?", re.IGNORECASE)
-_TARGET_COLUMN = re.compile(
-    r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee)(_?id)?", re.IGNORECASE
-)
 _BASKET_COLUMN = re.compile(
     r"(.*[_ .-]|(?-i:.*[a-z](?=[A-Z])))?(invoice|basket|order|receipt|transaction|trans|session|ticket|cart|bill)s?"
     r"([_ .-]?(id|no|nr|number|num|code|key|name|date))?",
@@ -31,9 +28,11 @@ _N_LABEL_COLUMNS = 3  # A row of totals says so in one of the first three column
 _CODE_COLUMN = re.compile(r".*(code|sku|id|no|number)", re.IGNORECASE)
 
 
-def find_shape(table: RawTable, columns: Sequence[Column], has_sequences: bool) -> tuple[str, tuple[str, ...]]:
+def find_shape(
+    table: RawTable, columns: Sequence[Column], ends: Ends | None, has_sequences: bool
+) -> tuple[str, tuple[str, ...]]:
     """Find the kind of a table, and notes about it."""
-    shape, notes = _classify_table(table, columns, has_sequences)
+    shape, notes = _classify_table(table, columns, ends, has_sequences)
     return shape, (*notes, *_describe_total_row(table))
 
 
@@ -50,16 +49,13 @@ def _describe_total_row(table: RawTable) -> tuple[str, ...]:
     )
 
 
-def _classify_table(table: RawTable, columns: Sequence[Column], has_sequences: bool) -> tuple[str, tuple[str, ...]]:
+def _classify_table(
+    table: RawTable, columns: Sequence[Column], ends: Ends | None, has_sequences: bool
+) -> tuple[str, tuple[str, ...]]:
     if is_named_matrix(table):
         return "matrix", ("rows and columns have the same names: a matrix of pairs",)
-    names, roles = [column.name for column in columns], [column.role for column in columns]
-    if (
-        len(names) in (2, 3, 4)
-        and any(map(_SOURCE_COLUMN.fullmatch, names[:2]))
-        and any(map(_TARGET_COLUMN.fullmatch, names[:2]))
-    ):
-        return "pairs", ()
+    if ends is not None:
+        return "pairs", (_describe_ends(ends),)
     long = long_columns(table, columns)
     if long is not None:
         return "baskets", (
@@ -67,9 +63,17 @@ def _classify_table(table: RawTable, columns: Sequence[Column], has_sequences: b
         )
     if has_sequences:
         return "sequences", ()
-    if "text" in roles:
+    if any(column.role == "text" for column in columns):
         return "texts", ()
     return "table", ()
+
+
+def _describe_ends(ends: Ends) -> str:
+    weights = f", with weights in {ends.weight!r}" if ends.weight else ""
+    return (
+        f"edges between the nodes of {ends.columns[0]!r} and {ends.columns[1]!r}{weights}; --columns names others, and "
+        "--directed uses directions"
+    )
 
 
 def is_named_matrix(table: RawTable) -> bool:

@@ -74,7 +74,7 @@ def test_two_clocks_order_by_the_first_and_then_the_second(tmp_path):
 
 
 def test_a_clock_of_other_texts_is_refused_with_its_cell(tmp_path):
-    path, _ = visits(tmp_path, days=["10:05", *"early late noon".split()], heads=("who", "when", "state"))
+    path, _ = visits(tmp_path, days=["10:05", "early", "late", "noon"], heads=("who", "when", "state"))
     with (
         roles(who="group", when="clock"),
         pytest.raises(LatentiaError, match=r"line \d+, column 'when'.*a date or a time"),

@@ -102,8 +102,8 @@ def _describe_unknown_order(data: Sequences) -> str:
     if data.order_is_known:
         return ""
     return (
-        "The rows of the sequences are mixed in the file, and no column gives their order: if the order of the file is not that "
-        "of time, these states are wrong."
+        "The rows of the sequences are mixed in the file, and no column gives their order: if the order of the file is not "
+        "that of time, these states are wrong."
     )
 
 

@@ -25,7 +25,7 @@ from ._records import NoisyOrOptions
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
-    Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
+    Comparison, ReadOptions, Rows, best_graded, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
 from ._tables import (
     Labels,
@@ -190,7 +190,10 @@ def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
         top = max(row[score] for row in rows)
         for row in rows:  # shows differences that three digits hide
             row[behind] = row[score] - top
-        size, text = best(rows)
+        graded = best_graded(rows)
+        size, text = best(graded)
+        if len(graded) < len(rows):
+            text = f"Among the numbers with the best grades, {text}"
         if any(sampled):
             text += " With many causes it is a lower bound for rows with many findings."
         return size, text

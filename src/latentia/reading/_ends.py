@@ -14,7 +14,8 @@ from ._roles import Column, ColumnOptions
 from ._tables import RawTable
 
 _SOURCE = re.compile(
-    r"(source|from|src|node_?1|sender|ego|citing|follower|origin|von|absender|quelle|de|desde|origen)(_?id)?", re.IGNORECASE
+    r"(source|from|src|node_?1|sender|ego|citing|follower|origin|von|absender|quelle|de|desde|origen)(_?id)?",
+    re.IGNORECASE,
 )
 _TARGET = re.compile(
     r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee|nach|zu|an|ziel|vers|hacia|destino)(_?id)?",
@@ -28,7 +29,8 @@ _MIN_NODES, _MIN_EDGES = 8, 12
 _MIN_SHARED = 0.5  # share of the names of the smaller column that the other holds too
 _MAX_LOOPS = 0.1  # share of rows with the same name twice
 _MIN_UNIQUE = 0.95  # share of the pairs of numbers that occur once
-_MIN_DENSE = 0.5  # share of the whole numbers up to the largest that are nodes
+_MAX_DISTINCT = 0.8  # share of the rows with another number, in each column: nodes have several edges
+_MIN_DENSE = 0.9  # share of the whole numbers up to the largest that are nodes
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ def _number_one_set(first: np.ndarray, second: np.ndarray) -> bool:
     return bool(
         len(nodes) >= _MIN_NODES
         and len(shared) >= _MIN_SHARED * min(len(ours), len(theirs))
+        and max(len(ours), len(theirs)) <= _MAX_DISTINCT * len(first)
         and nodes[0] >= 0
         and len(nodes) >= _MIN_DENSE * nodes[-1]
         and len(pairs) >= _MIN_UNIQUE * len(first)

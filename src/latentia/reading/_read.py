@@ -156,6 +156,8 @@ def open_reading(
 
 def reading_of(table: RawTable, column_options: ColumnOptions) -> Reading:
     """Find the roles, the shape and the commands of a table."""
+    if column_options.empty != "absent":
+        table = table.drop_blank_rows()
     columns = tuple(find_columns(table, column_options))
     ends = find_ends(table, columns, column_options)
     sequence, clocks = find_sequence(table, columns, column_options)
@@ -257,7 +259,7 @@ def look_at(
             reading = reading_of(_open_file(path, sheet, encoding), replace(column_options, code_two_numbers=True))
         except LatentiaError:
             alternative = read_without_headings(path, displayed_name, encoding) if is_csv(path) else None
-            if alternative is None or alternative.shape not in ("baskets", "sequences"):
+            if alternative is None or alternative.shape not in ("baskets", "sequences") or alternative.n_rows < 2:
                 raise
             return alternative  # The lines have no headings and different lengths.
         return replace(reading, source=source_name(displayed_name)).replace_commands(

@@ -171,8 +171,9 @@ def memberships_of(
     strongest = [None if row is None else int(row.argmax()) for row in rows]
     parts = ([None if row is None else row[k] for row in rows] for k in range(shares.shape[1]))
     listed = [_largest_first(row, threshold) for row in shares]
+    degree = Column("weight of edges" if weighted else "edges", degrees, ".10g")
     columns = (
-        Column("node", names), Column("weight of edges" if weighted else "edges", degrees, ".10g"), Column("community", strongest),
+        Column("node", names), degree, Column("community", strongest),
         Column("communities", listed, lambda communities: " ".join(map(str, communities))),
         *(Column(f"community {k}", row, ".5f") for k, row in enumerate(parts)),
     )  # fmt: skip

@@ -77,7 +77,8 @@ def noisy_or(run: NoisyOrOptions) -> dict[str, Any]:
     def build_summary(model: Any, _: Any) -> Summary:
         return summarize_noisy_or(
             model, data.values, columns=data.columns, rows=places, diagnoses=_explain(model, data, places, not run.quiet),
-            row_names=[f"{data.unit} {data.rows[place]}" for place in places], printed=bool(run.row), threshold=run.threshold,
+            row_names=[data.names[place] if data.names else f"{data.unit} {data.rows[place]}" for place in places],
+            printed=bool(run.row), threshold=run.threshold,
         )  # fmt: skip
 
     def write_files(folder: Path, model: Any) -> None:

@@ -18,7 +18,7 @@ from ._read import (
     readings,
 )
 from ._reading import Reading
-from ._roles import ROLES, Column, ColumnOptions, find_columns, is_coded
+from ._roles import ROLES, Column, ColumnOptions, find_columns, is_coded, positive_value
 from ._shapes import is_clock, is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
 from ._tables import RawTable, column_names, has_columns, is_csv, open_table
 from ._tags import split_tags
@@ -46,6 +46,7 @@ __all__ = [
     "matrix_of",
     "open_reading",
     "open_table",
+    "positive_value",
     "put_in_order",
     "read",
     "reading_as",

@@ -562,6 +562,12 @@ def _classify_two_texts(name: str, cells: Any, column_options: ColumnOptions) ->
     return Column(name, "binary", f"{positive} is 1, {negative} is 0 ({why})", doubt=doubt, coding=(positive, negative))
 
 
+def positive_value(values: Sequence[str]) -> str:
+    """Return the one of two values that becomes 1: yes rather than no, the larger number, or the last by name."""
+    lower = {value.lower(): value for value in values}
+    return lower[_choose_positive_text(dict.fromkeys(lower, 1))[0]] if len(lower) == len(values) else values[-1]
+
+
 def _choose_positive_text(values: Mapping[str, int]) -> tuple[str, str]:
     """Choose which of two values is 1; return it with the reason."""
     yes_values = [value for value in values if value in _YES_WORDS]

@@ -647,7 +647,8 @@ def convert_column(column: Any) -> Any:
             dtype=pl.String,
         )
     if kind == pl.Datetime:
-        return column.dt.to_string("iso:strict")
+        are_days = bool((column.dt.truncate("1d") == column).all())
+        return column.dt.date().cast(pl.String) if are_days else column.dt.to_string("iso:strict")
     return column.cast(pl.String) if kind != pl.Null else pl.Series([None] * len(column), dtype=pl.String)
 
 

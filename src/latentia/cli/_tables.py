@@ -76,7 +76,7 @@ def _leave_out_rows(path: Path, table: Table, reading: ReadOptions) -> Table:
     if sparse.issparse(table.values):
         return table
     gaps = find_gaps(table)
-    out = gaps.any(axis=1) if reading.missing == BLANK else gaps.all(axis=1)
+    out: np.ndarray = np.any(gaps, axis=1) if reading.missing == BLANK else np.all(gaps, axis=1)
     n = int(out.sum())
     if not n:
         return table

@@ -240,22 +240,38 @@ def levels_of(model: Any) -> Levels:
     return _name(levels, profile_of(model))
 
 
-def _name(levels: Levels, profile: Profile) -> Levels:
-    """Name components and groups by their most frequent words or nodes, or by the columns in which they stand out."""
+def component_names(model: Any) -> list[str]:
+    """Return the names of the components: given ones, else the words or columns in which they stand out."""
+    given_names = getattr(model, "cause_names_", None) or getattr(model, "topic_names", None) or ()
+    profile = profile_of(model)
+    return [
+        (given_names[k] if k < len(given_names) else "") or _describe(profile, [k]) for k in range(len(profile.values))
+    ]
+
+
+def _describe(profile: Profile, members: Sequence[int]) -> str:
+    """Describe components by their most frequent words or nodes, or by the columns in which they stand out."""
     columns, weights = profile.columns, np.maximum(profile.shares, np.finfo(float).tiny)
     if columns is None:
-        return levels
+        return ""
+    row = np.average(profile.values[members], axis=0, weights=weights[members])
+    if profile.missing == "zero" or profile.join == "sum":
+        return ", ".join(str(columns[i]) for i in np.argsort(-row, kind="stable")[:_N_WORDS])
+    if len(members) == len(profile.values):  # The mean of all does not stand out from itself.
+        return ""
     mean = np.average(profile.values, axis=0, weights=weights)
+    moves = find_largest_moves(profile, mean, row, [str(column) for column in columns])[:_N_WORDS]
+    return ", ".join(f"{column} {value:.3g}" for column, _, value in moves)
+
+
+def _name(levels: Levels, profile: Profile) -> Levels:
+    """Name components and groups by what describes them."""
 
     def name(label: str, members: Sequence[int]) -> str:
-        row = np.average(profile.values[members], axis=0, weights=weights[members])
-        if profile.missing == "zero" or profile.join == "sum":
-            return f"{label}: {', '.join(str(columns[i]) for i in np.argsort(-row, kind='stable')[:_N_WORDS])}"
-        if len(members) == len(levels.names):  # The mean of all does not stand out from itself.
-            return label
-        moves = find_largest_moves(profile, mean, row, [str(column) for column in columns])[:_N_WORDS]
-        return f"{label}: {', '.join(f'{column} {value:.3g}' for column, _, value in moves)}"
+        return ": ".join(filter(None, [label, _describe(profile, members)]))
 
+    if profile.columns is None:
+        return levels
     members = {i: [i] for i in range(len(levels.names))}
     for join in levels.joins:
         members[join.join] = members[join.first] + members[join.second]

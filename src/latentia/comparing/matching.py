@@ -17,6 +17,7 @@ from .._frames import frame_of_rows
 from .._summary_text import table_html, table_lines
 from ..exceptions import LatentiaError
 from ..summaries import Column, Table
+from .levels import component_names
 from .profile import MAX_NOISE, Profile, align_profiles, check_model, find_largest_moves, profile_of
 
 Status = Literal["same", "changed", "new", "gone", "split", "merged"]
@@ -73,11 +74,14 @@ class Match:
         Singular and plural noun for components, and plural noun for rows.
     messages : tuple of str
         Sentences about columns that one model lacks, and about pairs that are the same within their errors alone.
+    names : (list of str, list of str)
+        Names of the components of a and of b, or what describes them; empty if there are none.
     """
 
     pairs: tuple[Pair, ...]
     nouns: tuple[str, str, str]
     messages: tuple[str, ...] = ()
+    names: tuple[list[str], list[str]] = ((), ())  # type: ignore[assignment]
 
     def differences(self) -> list[str]:
         """Return a sentence for each component that differs clearly: by 2.25 joint errors, or without an equal."""
@@ -104,6 +108,13 @@ class Match:
     def headline(self) -> str:
         """Number of components of each status, in a sentence."""
         counts = Counter(pair.status for pair in self.pairs)
+        if set(counts) == {"same"}:
+            n, (one, many, _) = counts["same"], self.nouns
+            return (
+                f"All {n} {many} are the same within their errors."
+                if n > 1
+                else f"The {one} is the same within its error."
+            )
         return (
             f"Rows of the table: {', '.join(f'{counts[status]} {status}' for status in _MEANINGS if counts[status])}."
         )
@@ -115,10 +126,13 @@ class Match:
             ", ".join(f"{name} {before:.3g} to {after:.3g}" for name, before, after in pair.largest_moves)
             for pair in self.pairs
         ]
+        names = [self._name(pair) for pair in self.pairs]
+        name = (Column("name", names, kind="text", where="ps"),) if any(names) else ()
         return Table(
             "matches",
             (
-                Column("a", columns["a"]), Column("b", columns["b"]), Column("distance", columns["distance"], ".6g", ".3g"),
+                Column("a", columns["a"]), Column("b", columns["b"]), *name,
+                Column("distance", columns["distance"], ".6g", ".3g"),
                 Column("joint_error", columns["joint_error"], ".6g", ".3g", heading="Joint error", head="joint error"),
                 Column("status", columns["status"], kind="text"),
                 Column("largest_moves", moves, kind="text", heading="Moved most, from a to b", head="moved most, from a to b"),
@@ -126,6 +140,11 @@ class Match:
             f"Matched {self.nouns[1]}",
             " ".join(f"*{status.capitalize()}*: {meaning}" for status, meaning in _MEANINGS.items()),
         )  # fmt: skip
+
+    def _name(self, pair: Pair) -> str:
+        """Return the name of a component in b, or in a if it is gone."""
+        names, place = (self.names[0], pair.a) if pair.b is None else (self.names[1], pair.b)
+        return names[place] if place is not None and place < len(names) else ""
 
     def __str__(self) -> str:
         return escape_controls("\n".join([*table_lines(self.table()), "", self.headline, *self.messages]))
@@ -172,7 +191,7 @@ def match(a: Any, b: Any) -> Match:
             f"The errors are too large for {len(unclear)} of these pairs, whose {a.nouns[1]} may be different ones: "
             f"{', '.join(unclear)}."
         )
-    return Match(tuple(pairs), a.nouns, tuple(messages))
+    return Match(tuple(pairs), a.nouns, tuple(messages), (component_names(a), component_names(b)))
 
 
 def _list_unclear(pairs: Sequence[Pair], a: Profile, b: Profile) -> list[str]:

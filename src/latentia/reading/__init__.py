@@ -4,6 +4,7 @@
 """
 
 from ._counts import holds_texts, table_counts, triple_columns
+from ._ends import is_clock
 from ._excel import is_excel
 from ._others import holds_chains
 from ._read import (
@@ -19,7 +20,7 @@ from ._read import (
 )
 from ._reading import Reading
 from ._roles import ROLES, Column, ColumnOptions, find_columns, is_coded, positive_value
-from ._shapes import is_clock, is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
+from ._shapes import is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
 from ._tables import RawTable, column_names, has_columns, is_csv, open_table
 from ._tags import split_tags
 

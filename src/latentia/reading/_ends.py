@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._numbers import numbers_of
-from ._roles import Column, ColumnOptions
+from ._roles import Column, ColumnOptions, find_column
 from ._tables import RawTable
 
 _SOURCE = re.compile(
@@ -21,6 +21,7 @@ _TARGET = re.compile(
     r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee|nach|zu|an|ziel|vers|hacia|destino)(_?id)?",
     re.IGNORECASE,
 )
+_CLOCK = re.compile(r"(.*[_ .-])?(time|time_?stamp|date|date_?time|year|month|day|epoch|ts)", re.IGNORECASE)
 _WEIGHT = re.compile(r"weights?|gewicht|poids|peso", re.IGNORECASE)
 _NAMES = frozenset({"category", "id", "text", "group"})  # roles of columns that may hold names of nodes
 _MAX_COLUMNS = 4  # of a list of edges whose headings say so
@@ -55,6 +56,15 @@ class Ends:
         return bool(_SOURCE.fullmatch(first) and _TARGET.fullmatch(second))
 
 
+def is_clock(table: RawTable, name: str) -> bool:
+    """Return True if the name or the values of a column are those of a time or date."""
+    return _is_clock(find_column(table, name, ColumnOptions()))
+
+
+def _is_clock(column: Column) -> bool:
+    return _CLOCK.fullmatch(column.name) is not None or column.role in ("date", "clock")
+
+
 def find_ends(table: RawTable, columns: Sequence[Column], column_options: ColumnOptions) -> Ends | None:
     """Return the columns of a list of edges; None for other tables.
 
@@ -82,7 +92,7 @@ def _find_by_headings(columns: Sequence[Column]) -> tuple[str, ...]:
 def _find_by_values(table: RawTable, columns: Sequence[Column]) -> tuple[str, ...]:
     if len(table) < _MIN_EDGES:
         return ()
-    others = [column for column in columns if column.role not in ("clock", "date") and not _counts_rows(column)]
+    others = [column for column in columns if not _is_clock(column) and not _counts_rows(column)]
     names = [column for column in others if column.role in _NAMES and not column.n_missing]
     numbers = [column for column in others if column.role in ("count", "measurement", "binary", "weight")]
     if len(names) == 2 and len(names) + len(numbers) == len(others) and len(numbers) <= _MAX_NUMBERS:
@@ -131,7 +141,7 @@ def _number_one_set(first: np.ndarray, second: np.ndarray) -> bool:
 
 def _find_weight(columns: Sequence[Column], ends: Sequence[str]) -> str:
     """Return the column of weights: the one with that role or heading, or the first of numbers."""
-    others = [column for column in columns if column.name not in ends]
+    others = [column for column in columns if column.name not in ends and not _is_clock(column)]
     named = [column.name for column in others if column.role == "weight" or _WEIGHT.fullmatch(column.name)]
     numbers = [column.name for column in others if column.role in ("count", "measurement", "binary")]
     return next(iter([*named, *numbers]), "")

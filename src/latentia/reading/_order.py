@@ -181,7 +181,7 @@ def order_rows(table: RawTable, sequence: str, clocks: Sequence[str]) -> Order:
             raise _build_clock_error(table, name)
         n_missing = max(n_missing, int(np.isnan(times).sum()))
         keys.append(times)
-    first = np.zeros(n)
+    first: np.ndarray = np.zeros(n, np.int64)
     if sequence:
         cells = _codes(table, sequence)
         _, starts, inverse = np.unique(cells, return_index=True, return_inverse=True)

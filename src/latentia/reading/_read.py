@@ -59,7 +59,8 @@ def read(
         A file of separated values, a workbook, Parquet or JSON Lines, also compressed (``.gz``); ``-`` is standard input. Or a
         data frame of pandas, polars, pyarrow or another library.
     roles : dict from str to str, optional
-        Roles of columns: measurement, count, binary, category, text, tags, id, clock, date, group, weight or ignored.
+        Roles of columns: measurement, count, binary, category, text, tags, id, clock, date, group, weight, from, to or
+        ignored. Rows of sequences, and those of a table with a clock, are put in its order.
     missing_codes : sequence, optional
         Values that stand for missing answers in all columns, such as -99, or in one, such as "age=99".
     empty : {"missing", "absent"}

@@ -97,15 +97,6 @@ def is_symmetric_matrix(table: RawTable) -> bool:
     return bool((values == values.T).all())
 
 
-def is_clock(table: RawTable, name: str) -> bool:
-    """Return True if the name or the values of a column are those of a time or date."""
-    from ._roles import ColumnOptions, find_column
-
-    column = find_column(table, name, ColumnOptions())
-    named = re.fullmatch(r"(.*[_ .-])?(time|time_?stamp|date|date_?time|year|month|day|epoch|ts)", name, re.IGNORECASE)
-    return named is not None or column.role in ("date", "clock")
-
-
 def matrix_of(table: RawTable) -> np.ndarray:
     """Return the numbers of a matrix with column names, shape (n, n); row names are skipped and empty cells are 0."""
     from ..exceptions import LatentiaError

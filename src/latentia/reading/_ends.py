@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._numbers import numbers_of
-from ._roles import Column, ColumnOptions, find_column
+from ._roles import Column, ColumnOptions, find_column, is_coded
 from ._tables import RawTable
 
 _SOURCE = re.compile(
@@ -94,7 +94,7 @@ def _find_by_values(table: RawTable, columns: Sequence[Column]) -> tuple[str, ..
         return ()
     others = [column for column in columns if not _is_clock(column) and not _counts_rows(column)]
     names = [column for column in others if column.role in _NAMES and not column.n_missing]
-    numbers = [column for column in others if column.role in ("count", "measurement", "binary", "weight")]
+    numbers = [column for column in others if column.role == "weight" or _is_number(column)]
     if len(names) == 2 and len(names) + len(numbers) == len(others) and len(numbers) <= _MAX_NUMBERS:
         ends = tuple(column.name for column in names)
         first, second = (table.texts(name).str.strip_chars() for name in ends)
@@ -103,6 +103,10 @@ def _find_by_values(table: RawTable, columns: Sequence[Column]) -> tuple[str, ..
         ends = tuple(column.name for column in others)
         return ends if _number_one_set(*(_whole_numbers(table, name) for name in ends)) else ()
     return ()
+
+
+def _is_number(column: Column) -> bool:
+    return column.used and not is_coded(column)
 
 
 def _counts_rows(column: Column) -> bool:
@@ -143,5 +147,5 @@ def _find_weight(columns: Sequence[Column], ends: Sequence[str]) -> str:
     """Return the column of weights: the one with that role or heading, or the first of numbers."""
     others = [column for column in columns if column.name not in ends and not _is_clock(column)]
     named = [column.name for column in others if column.role == "weight" or _WEIGHT.fullmatch(column.name)]
-    numbers = [column.name for column in others if column.role in ("count", "measurement", "binary")]
+    numbers = [column.name for column in others if _is_number(column)]
     return next(iter([*named, *numbers]), "")

@@ -9,7 +9,7 @@ from sources import SOURCES, write_csv
 import latentia
 from latentia.cli.commands import app
 from latentia.datasets import planted
-from latentia.exceptions import LatentiaError
+from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
 from latentia.families import FAMILIES
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
@@ -305,3 +305,84 @@ def test_an_empty_option_is_not_passed_over(option, refused, tmp_path):
     said = refused("apply", tmp_path / "model.npz", tmp_path / "rows.csv", option, "")
     assert said.startswith(option)
     assert said.endswith("leave it out.")
+
+
+# --- rows without values --------------------------------------------------------------------------------------------
+
+
+def _patients(path, gaps=(), separator=";", seed=0, n=120):
+    """Three values of two groups of patients, with gaps at (row, column)."""
+    draw = rng(seed)
+    values = np.round(draw.normal(size=(n, 3)) + 6 * (np.arange(n) % 2)[:, None], 2).astype(str)
+    for row, column in gaps:
+        values[row, column] = ""
+    names = [f"P{i:03d}" for i in range(n)]
+    lines = [separator.join([name, *cells]) for name, cells in zip(names, values, strict=True)]
+    path.write_text("\n".join([separator.join(["id", "a", "b", "c"]), *lines]) + "\n")
+    return path
+
+
+_EMPTY = [(4, 0), (4, 1), (4, 2), (9, 0), (9, 1), (9, 2)]
+
+
+def test_rows_without_values_are_left_out_and_counted_and_get_an_empty_answer(call, rows, tmp_path):
+    path, out = _patients(tmp_path / "x.csv", [*_EMPTY, (6, 1)]), tmp_path / "o"
+    said = r"x.csv: 2 of 120 rows have no value in these columns and were left out: line 6, 11\."
+    with pytest.warns(FileNotice, match=said):
+        call("mixture", path, "-k", 2, "--missing", "keep", "--out", out)
+    assert [row["name"] for row in rows(out / "labels.csv")] == [f"P{i:03d}" for i in range(120) if i not in (4, 9)]
+    with pytest.warns(FileNotice, match=r"2 of 120 rows have no value .* get an empty answer: line 6, 11"):
+        call("apply", out, path, "--out", tmp_path / "a")
+    found = rows(tmp_path / "a" / "labels.csv")
+    assert [(row["row"], row["name"]) for row in found] == [(str(i + 2), f"P{i:03d}") for i in range(120)]
+    assert [i for i, row in enumerate(found) if not any([*row.values()][2:])] == [4, 9]
+    assert [row for row in found if row["row"] not in ("6", "11")] == rows(out / "labels.csv")
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+@pytest.mark.parametrize("option", ["drop", "mean", "keep"])
+def test_a_mixture_of_any_treatment_of_gaps_answers_rows_with_gaps(call, rows, tmp_path, option):
+    call("mixture", _patients(tmp_path / "x.csv", [(6, 1)]), "-k", 2, "--missing", option, "--out", tmp_path / "o")
+    call("apply", tmp_path / "o", _patients(tmp_path / "new.csv", [(0, 0), (7, 2)], n=10), "--out", tmp_path / "a")
+    found = rows(tmp_path / "a" / "labels.csv")
+    labels = [row["component"] for row in found]
+    assert len(set(labels)) == 2
+    assert labels == [labels[i % 2] for i in range(10)]
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+@pytest.mark.parametrize("command", [["ica"], ["dictionary", "-k", 2]])
+def test_families_that_need_all_cells_leave_the_answer_empty(call, rows, tmp_path, command):
+    path = _patients(tmp_path / "x.csv", [(6, 1)])
+    path.write_text(path.read_text().replace("-", ""))
+    name, *options = command
+    call(name, path, *options, "--missing", "mean", "--out", tmp_path / "o")
+    with pytest.warns(
+        FileNotice, match=r"2 of 10 rows lack a value in these columns and get an empty answer: line 2, 9"
+    ):
+        call("apply", tmp_path / "o", _patients(tmp_path / "new.csv", [(0, 0), (7, 2)], n=10), "--out", tmp_path / "a")
+    (file,) = (path for path in (tmp_path / "a").iterdir() if path.suffix == ".csv")
+    found = rows(file)
+    assert [row["name"] for row in found] == [f"P{i:03d}" for i in range(10)]
+    assert [i for i, row in enumerate(found) if not any([*row.values()][2:])] == [0, 7]
+
+
+def test_blank_rows_of_a_file_are_left_out_and_errors_name_its_lines(call, tmp_path):
+    header, *lines = _patients(tmp_path / "x.csv").read_text().splitlines()
+    lines = [*lines[:5], ";;;", "; ;;", *lines[5:9], "P900;1.5;what;2.5", *lines[9:]]
+    (tmp_path / "x.csv").write_text("\n".join([header, *lines]))
+    with pytest.raises(LatentiaError, match="line 13, column 'b'"):
+        call("mixture", tmp_path / "x.csv", "-k", 2, "--columns", "a,b,c", "--out", tmp_path / "o")
+    (tmp_path / "x.csv").write_text("\n".join([header, *lines]).replace("what", "3"))
+    printed = call("mixture", tmp_path / "x.csv", "-k", 2, "--out", tmp_path / "o")
+    assert "note: 2 rows without any value were left out: line 7, 8" in printed
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+def test_rows_with_gaps_are_left_out_of_an_update(call, tmp_path):
+    out = tmp_path / "o"
+    call(
+        "mixture", _patients(tmp_path / "x.csv", [(6, 1)]), "-k", 2, "--missing", "drop", "--keep-moments", "--out", out
+    )
+    with pytest.warns(DroppedDataWarning, match="1 of 60 rows lack a value and were left out: line 4"):
+        call("update", out, _patients(tmp_path / "new.csv", [(2, 0)], n=60, seed=1))

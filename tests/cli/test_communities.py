@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -286,3 +288,25 @@ def test_the_shell_says_what_is_wrong(shell, tmp_path):
     code, error = shell("communities", tmp_path / "none.txt", "--alpha0", "-1", "--out", tmp_path / "o")
     assert code == 2
     assert "'--alpha0'" in error
+
+
+def test_weights_and_unused_directions_of_a_table_are_said(call, rows, data, tmp_path):
+    draw = np.random.default_rng(0)
+    first, second = data.adjacency.tocoo().coords
+    names = [f"node {i}" for i in range(400)]
+    lines = [f"{names[i]};{names[j]};{draw.integers(1, 4)}" for i, j in zip(first, second, strict=True) if i < j]
+    (tmp_path / "x.csv").write_text("\n".join(["Arzt;Kollege;Anzahl", *lines]))
+    printed = call("communities", tmp_path / "x.csv", "-k", 3, "--splits", 0, "--out", tmp_path / "o")
+    assert "Edges are used without their directions: --directed" in printed
+    found = rows(tmp_path / "o" / "memberships.csv")
+    weights = dict.fromkeys(names, 0)
+    for line in lines:
+        *ends, weight = line.split(";")
+        for name in ends:
+            weights[name] += int(weight)
+    assert all(int(row["weight of edges"]) == weights[row["node"]] for row in found)
+    record = json.loads((tmp_path / "o" / "result.json").read_text())
+    assert "edges between the nodes of 'Arzt' and 'Kollege', with weights in 'Anzahl'" in record["read"][0]["notes"][0]
+    (tmp_path / "new.csv").write_text("Arzt;Kollege;Anzahl\nnew;node 1;2\nnew;node 2;1\n")
+    call("apply", tmp_path / "o", tmp_path / "new.csv", "--out", tmp_path / "a")
+    assert [row["weight of edges"] for row in rows(tmp_path / "a" / "memberships.csv")] == ["3"]

@@ -1,6 +1,7 @@
 """``latentia compare``: two folders of results, matched."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -32,6 +33,10 @@ def test_folders_are_compared_in_the_units_of_the_file(call, refused, rows, writ
     record = json.loads((tmp_path / "moved" / "result.json").read_text())
     furthest = max(record["pairs"], key=lambda pair: pair["distance"])
     assert furthest["status"] == "changed"
+    page = (tmp_path / "same" / "report.html").read_text()
+    assert re.search(r"&lt;b&gt;two [\d.]+e\+03", page)
+    printed = call("compare", tmp_path / "a", tmp_path / "a", "--out", tmp_path / "equal")
+    assert "All 3 components are the same within their errors." in printed
     name, before, after = furthest["largest_moves"][0]
     assert name == "=<b>two"
     assert after - before == pytest.approx(4000, rel=0.2)

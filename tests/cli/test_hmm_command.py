@@ -1,4 +1,6 @@
 import gzip
+import html
+import json
 import re
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 import latentia
 from latentia.cli import hmm as command
 from latentia.datasets import planted
-from latentia.exceptions import EvidenceWarning
+from latentia.exceptions import EvidenceWarning, FileNotice
 
 LENGTHS = [40] * 150
 
@@ -300,3 +302,63 @@ def test_bad_input_ends_with_code_2(shell, tmp_path):
     assert "absent.txt: no such file" in message
     assert "Traceback" not in message
     assert list(tmp_path.iterdir()) == []
+
+
+def _visits(tmp_path, name, symbols, seed):
+    """Visits of ten patients with dates, mixed."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(10):
+        state = 0
+        for day in range(1, 29):
+            state = state if rng.random() < 0.8 else 1 - state
+            symbol = symbols[state if rng.random() < 0.9 else rng.integers(len(symbols))]
+            rows.append(f"P{i}\t2024-01-{day:02d}\t{symbol}")
+    (tmp_path / name).write_text("\n".join(["Patient\tTag\tZustand", *rng.permutation(rows)]) + "\n")
+    return tmp_path / name
+
+
+@pytest.mark.parametrize("option", [["--sequence", "Patient"], ["--role", "Patient=group"]])
+def test_steps_are_put_in_the_order_of_a_date_which_page_and_record_say(call, rows, tmp_path, option):
+    path, out = _visits(tmp_path, "x.tsv", ["calm", "pain"], 0), tmp_path / "o"
+    with pytest.warns(FileNotice, match="sorted by it"):
+        call("hmm", path, "-k", 2, "--column", "Zustand", *option, "--out", out)
+    (record,) = json.loads((out / "result.json").read_text())["read"]
+    note = "rows are not in the order of 'Tag'; those of each 'Patient' were sorted by it"
+    assert record["notes"] == [note]
+    assert note in html.unescape((out / "report.html").read_text())
+    lines = [line.split("\t") for line in path.read_text().splitlines()]
+    found = rows(out / "paths.csv")
+    expected = [
+        symbol
+        for name in dict.fromkeys(row["sequence"] for row in found)
+        for who, _, symbol in sorted(lines)
+        if who == name
+    ]
+    assert [row["symbol"] for row in found] == expected
+    new = _visits(tmp_path, "new.tsv", ["calm", "pain", "coma"], 1)
+    with pytest.warns(FileNotice, match=r"new.tsv: symbols that the model does not have: 'coma' \(\d+\)"):
+        call("apply", out, new, "--out", tmp_path / "a")
+    assert [row["step"] for row in rows(tmp_path / "a" / "paths.csv")] == [
+        str(t) for _ in range(10) for t in range(1, 29)
+    ]
+
+
+def test_mixed_rows_without_a_clock_are_doubted_on_the_page(call, tmp_path):
+    path = _visits(tmp_path, "x.tsv", ["calm", "pain"], 0)
+    with pytest.warns(FileNotice, match="no column gives another"):
+        call(
+            "hmm",
+            path,
+            "-k",
+            2,
+            "--column",
+            "Zustand",
+            "--sequence",
+            "Patient",
+            "--role",
+            "Tag=ignored",
+            "--out",
+            tmp_path / "o",
+        )
+    assert "no column gives their order" in (tmp_path / "o" / "report.html").read_text()

@@ -57,6 +57,10 @@ def test_groups_of_mixed_columns_are_recovered_and_applied(call, people, tmp_pat
             "letter",
             "owner",
         }
+    with open(out / "means.csv", encoding="utf-8", newline="") as file:
+        features = next(csv.reader(file))
+    assert [name for name in features if name.startswith(("smoker", "owner"))] == ["smoker = yes", "owner = 1"]
+    assert "smoker = no" not in (out / "report.html").read_text().split("All columns")[0]
     call("apply", out, path, "--missing", "keep", "--out", tmp_path / "again")
     assert components(tmp_path / "again" / "labels.csv") == labels
 

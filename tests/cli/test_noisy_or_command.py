@@ -42,7 +42,7 @@ def test_causes_of_a_table(call, rows, written, path, given, tmp_path):
     assert "4,000 rows, 18 columns: fever, cough, dry, sore throat" in printed
     assert "not used: patient (id); age (not chosen)" in printed
     assert "3 causes, most frequent first" in printed
-    assert f"Line 7: {given[5].sum()} findings present" in printed
+    assert f"P5 (line 7): {given[5].sum()} findings present" in printed
     assert written(out) == [
         "causes.csv", "edges.csv", "evidence.csv", "findings.csv", "model.npz", "network.bif", "posteriors.csv",
         "report.html", "result.json",
@@ -65,7 +65,7 @@ def test_causes_of_a_table(call, rows, written, path, given, tmp_path):
         rtol=1e-4,
     )
     assert model.graph()[0].finding in NAMES
-    assert "Line 7" in (out / "report.html").read_text("utf-8")
+    assert "P5 (line 7)" in (out / "report.html").read_text("utf-8")
 
 
 def test_the_number_of_causes_comes_from_the_data_and_old_files_go(call, rows, path, tmp_path):

@@ -246,7 +246,7 @@ def test_the_first_sheet_of_a_workbook(tmp_path):
     path = workbook(tmp_path / "x.xlsx", rows)
     table = read_table(path, everything)
     np.testing.assert_array_equal(table.values, [[1, 2.5], [1, 0.1]])
-    assert table.texts == {"day": ["2020-02-01T00:00:00"] * 2, "text": ["red house", "blue house"]}
+    assert table.texts == {"day": ["2020-02-01"] * 2, "text": ["red house", "blue house"]}
     assert (table.rows, table.unit) == ([2, 4], "row")
     assert read_texts(path).names == ["row 2", "row 4"]
     assert read_text_pairs(path, min_count=2).words == ["house"]

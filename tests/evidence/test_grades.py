@@ -13,7 +13,7 @@ from latentia.evidence import (
     enough_sizes,
     recommend,
 )
-from latentia.evidence.sizes import is_worse_than_promised
+from latentia.evidence.sizes import allowed_grades, is_worse_than_promised
 from latentia.evidence.tensors import rank_checks
 
 
@@ -305,3 +305,15 @@ def test_larger_numbers_are_tried_while_they_predict_better():
 def test_a_grade_that_falls_with_all_rows():
     assert is_worse_than_promised(likely(4, "with care", -6), likely(4, "not supported", -6))
     assert not is_worse_than_promised(likely(4, "with care", -6), likely(4, "supported", -6))
+
+
+def test_numbers_that_can_be_used_come_before_those_partly_supported():
+    def fit(k, grade, loss):
+        return Size(k, grade, 0.1, 0.3, held_out=np.full(200, -1.0 - loss))
+
+    sizes = [fit(2, "with care", 0.2), fit(3, "with care", 0.1), fit(4, "partly", 0.0), fit(5, "not supported", -0.5)]
+    assert recommend(sizes)[0] == 3
+    assert recommend(sizes[2:])[0] == 4
+    assert recommend(sizes[3:])[0] == 5
+    assert recommend([fit(1, "supported", 1.0), *sizes])[0] == 3  # Both grades can be used: the likelihood decides.
+    assert allowed_grades(["with care", "partly"]) == {"with care"}

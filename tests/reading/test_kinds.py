@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -26,6 +27,22 @@ def table(tmp_path, *columns, name="x.csv", separator=",", quote='"'):
 def column(tmp_path, name, cells, **options):
     reading = read(table(tmp_path, ("w", [f"{i % 7}.5" for i in range(len(cells))]), (name, cells)), **options)
     return reading, reading.column(name)
+
+
+def test_two_values_with_a_few_cells_of_a_third_are_doubted_first(tmp_path):
+    for cells, is_doubted in (
+        (["ja", "nein", "nein"] * 30 + ["vielleicht"], True),
+        (["yes", "no"] * 20 + ["maybe", "maybe", "?!"], True),
+        (["left", "right"] * 100 + ["lefft"], True),
+        (["left", "right", "middle"] * 30, False),
+        (["yes", "no", "maybe"] * 30, False),
+    ):
+        reading, found = column(tmp_path, "Husten", cells)
+        assert (found.role, bool(found.doubt)) == ("category", is_doubted)
+        if is_doubted:
+            assert reading.rows()[0][0] == "Husten"
+            codes = found.doubt.rpartition("--missing-codes ")[2].strip("'").split(",")
+            assert column(tmp_path, "Husten", cells, missing_codes=codes)[1].role == "binary"
 
 
 # --- codes of missing answers -----------------------------------------------------------------------------------
@@ -570,3 +587,21 @@ def test_long_columns_have_the_roles_of_short_ones(tmp_path, n):
     for name in columns:
         assert long.column(name).role == short.column(name).role
         assert long.column(name).n_missing == 0
+
+
+def test_a_file_of_headings_alone_is_an_error(tmp_path):
+    for text in ("Patient;Alter;Fieber;Husten\n", "a,b,c\n"):
+        (tmp_path / "x.csv").write_text(text)
+        for look in (read, lambda path: look_at(path, ColumnOptions())):
+            with pytest.raises(LatentiaError, match="no rows below the header"):
+                look(tmp_path / "x.csv")
+
+
+def test_days_of_frames_and_parquet_have_no_time():
+    pl = pytest.importorskip("polars")
+    days = [datetime(2024, 8, 1 + i) for i in range(20)]
+    times = [datetime(2024, 8, 1 + i, 9, 30) for i in range(20)]
+    reading = read(pl.DataFrame({"day": days, "time": times, "x": range(20)}))
+    assert reading.texts("day")[:2] == ["2024-08-01", "2024-08-02"]
+    assert reading.texts("time")[0].startswith("2024-08-01T09:30:00")
+    assert [reading.column(name).role for name in ("day", "time")] == ["date", "date"]

@@ -45,7 +45,8 @@ _MISSING_CHOICES = {
 ROLES = {
     "measurement": "a number", "count": "a whole number", "binary": "one of two values", "category": "one of several kinds",
     "text": "words to read", "tags": "several labels", "id": "the name of the row", "clock": "the order of the rows",
-    "date": "a date", "group": "whose row it is", "weight": "how often the row counts", "ignored": "not used",
+    "date": "a date", "group": "whose row it is", "weight": "how often the row counts", "from": "where an edge begins",
+    "to": "where an edge ends", "ignored": "not used",
 }  # fmt: skip
 """What each role says of a cell."""
 READING_OPTIONS = "role", "missing_codes", "positive", "id", "empty", "sheet", "encoding"

@@ -142,8 +142,8 @@ class Run(WorkOptions):
     checkpoint
         Folder for the state of long fits: after a crash the same command continues from it. Removed at the end.
     role
-        Role of a column, NAME=ROLE: measurement, count, binary, category, text, tags, id, clock, date, group, weight or
-        ignored; may be repeated.
+        Role of a column, NAME=ROLE: measurement, count, binary, category, text, tags, id, clock, date, group, weight, from,
+        to or ignored; may be repeated.
     missing_codes
         Values that stand for missing answers, such as -99,999; age=99 for one column only.
     empty

@@ -25,7 +25,7 @@ from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import describe, number_text
 from ..evidence.sentences import ERRORS_SENTENCE
-from ..evidence.sizes import Size, all_sizes, is_worse_than_promised, recommend
+from ..evidence.sizes import Size, all_sizes, allowed_grades, is_worse_than_promised, recommend
 from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, Folds
@@ -46,6 +46,7 @@ _MIN_TEXT_WIDTH = 16  # characters that a text column keeps on a narrow screen
 _STYLES = {"supported": "bold green", "with care": "bold yellow", "partly": "bold yellow", "not supported": "bold red"}
 
 
+BLANK = "blank"
 _MISSING_EFFECTS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "treats them as missing"}
 
 
@@ -71,6 +72,8 @@ class Comparison:
     choose : callable, optional
         ``choose(rows)`` returns the best size and a sentence with the reason, as the rules from `highest` do. By default the
         evidence recommends the size.
+    by_grade : bool
+        Whether the choice depends on the grades, so that another size may be chosen if the grade falls with all rows.
     walk : callable, optional
         ``walk(sizes, results)`` yields the sizes to fit, given the results so far; by default all of them. See
         `latentia.evidence.until_enough` and `latentia.evidence.and_beyond`.
@@ -81,7 +84,14 @@ class Comparison:
     fit: Callable[[int], Any]
     measure: Callable[[Any], dict[str, Any]]
     choose: Callable[[Rows], tuple[int, str]] | None = None
+    by_grade: bool = True
     walk: Callable[[Any, list[Size]], Iterable[int | None]] = all_sizes
+
+
+def best_graded(rows: Rows) -> Rows:
+    """Return the rows of a comparison whose grades allow to choose them; see `latentia.evidence.sizes`."""
+    allowed = allowed_grades(row["grade"] for row in rows)
+    return [row for row in rows if row["grade"] in allowed]
 
 
 def highest(column: str, sentence: str) -> Callable[[Rows], tuple[int, str]]:
@@ -343,7 +353,7 @@ def _choose_and_fit(
         model_evidence = evidence(model)
         at = next(i for i, size in enumerate(sizes_tried) if size.n_components == best)
         final = replace(Size.from_evidence(best, model_evidence), held_out=sizes_tried[at].held_out)
-        if plan.choose or not is_worse_than_promised(sizes_tried[at], final):
+        if not plan.by_grade or not is_worse_than_promised(sizes_tried[at], final):
             break
         grade_changes.append(
             f"-k {best} is {final.grade} with all rows, but was {sizes_tried[at].grade} with the rows of the comparison."
@@ -476,8 +486,8 @@ class ReadOptions:
     progress : bool
     cache : Path or False, optional
         Folder for binary copies of tables; by default the folder of each file if writable; False keeps none.
-    missing : {"error", "drop", "mean", "keep"}
-        Treatment of cells without a value.
+    missing : {"error", "drop", "mean", "keep", "blank"}
+        Treatment of cells without a value. "blank" gives their rows an empty answer, where a model cannot treat them.
     ways : tuple of str
         Allowed values of ``--missing`` in this command; empty without that option.
     encoding : str, optional
@@ -486,6 +496,8 @@ class ReadOptions:
         Options about columns.
     sheet : str, optional
         Sheet of a workbook.
+    left_out : list of lists, optional
+        Filled with the labels of rows that get an empty answer; None if rows get no answers.
     """
 
     progress: bool = True
@@ -495,6 +507,7 @@ class ReadOptions:
     encoding: str | None = None
     column_options: ColumnOptions = field(default_factory=ColumnOptions)
     sheet: str | None = None
+    left_out: list[list[Any]] | None = None
 
     def code_two_values(self, amounts: bool = False) -> ReadOptions:
         """Return a copy that codes columns of two numbers as 0 and 1, as it does two texts; see `ColumnOptions`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -13,11 +15,20 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..datasets import tables
-from ..datasets.tables import ColumnChoice, Table, check_columns, list_names, numeric_columns
-from ..exceptions import LatentiaError
-from ..summaries import Column
+from ..datasets.tables import (
+    ColumnChoice,
+    Table,
+    check_columns,
+    find_gaps,
+    list_names,
+    list_rows,
+    numeric_columns,
+    select_rows,
+)
+from ..exceptions import FileNotice, LatentiaError, warn
+from ..summaries import Column, write_csv
 from ..system.terminal import say
-from ._shared import ReadOptions, explain_cell_errors
+from ._shared import BLANK, ReadOptions, explain_cell_errors
 
 MISSING = "drop", "mean"
 _MAX_LINES = 8  # about one file
@@ -54,11 +65,34 @@ def read_table(
     """Read columns as `datasets.tables.read_table` does; errors suggest ``option`` for a choice of columns."""
     with explain_cell_errors(reading, f"Or use other columns with {option}." if option else ""):
         table = tables.read_table(
-            path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding,
-            column_options=reading.column_options,
-            sheet=reading.sheet,
+            path, choose, missing="keep" if reading.missing == BLANK else reading.missing, cache=reading.cache,
+            encoding=reading.encoding, column_options=reading.column_options, sheet=reading.sheet,
         )  # fmt: skip
-    return table if len(set(table.names)) > 1 else replace(table, names=())
+    table = table if len(set(table.names)) > 1 else replace(table, names=())
+    return _leave_out_rows(path, table, reading) if reading.missing in ("keep", BLANK) else table
+
+
+def _leave_out_rows(path: Path, table: Table, reading: ReadOptions) -> Table:
+    """Leave out rows in which no cell has a value, or any has none if a model cannot answer them, with a notice."""
+    if sparse.issparse(table.values):
+        return table
+    gaps = find_gaps(table)
+    out: np.ndarray = np.any(gaps, axis=1) if reading.missing == BLANK else np.all(gaps, axis=1)
+    n = int(out.sum())
+    if not n:
+        return table
+    lack = "lack a value" if reading.missing == BLANK else "have no value"
+    if n == len(out):
+        raise LatentiaError(f"all {n:,} rows {lack} in the columns {list_names(table.columns, 10)}.", source=path)
+    treatment = "were left out" if reading.left_out is None else "get an empty answer"
+    warn(
+        FileNotice(
+            f"{path.name}: {n:,} of {len(out):,} rows {lack} in these columns and {treatment}: {list_rows(table, out)}."
+        )
+    )
+    if reading.left_out is not None:
+        reading.left_out.extend(Labels(table.rows, table.names).select(out))
+    return select_rows(table, ~out)
 
 
 def read_numbers(
@@ -167,8 +201,20 @@ class Labels:
 
 
 def missing_setting(missing: str | None) -> dict[str, Any]:
-    """Return the reading setting of ``--missing keep``; empty for other values."""
-    return {"missing": missing} if missing == "keep" else {}
+    """Return the reading setting of ``--missing``; empty if cells without a value were an error."""
+    return {"missing": missing} if missing not in (None, "error") else {}
+
+
+def insert_empty_answers(path: Path, left_out: Sequence[Sequence[Any]]) -> None:
+    """Insert a line without an answer for each row that was left out into a file of answers, in the order of the rows."""
+    if not left_out:
+        return
+    with open(path, newline="", encoding="utf-8") as file:
+        header, *lines = csv.reader(file)
+    place, width = header.index("row"), len(header)
+    answers = [[*label, *[""] * (width - len(label))] for label in left_out]
+    merged = heapq.merge(lines, answers, key=lambda cells: int(cells[place]))
+    write_csv(path, header, merged)
 
 
 def labels_of(table: Table | Labels) -> tuple[Column, ...]:

@@ -19,7 +19,8 @@ from ..reading import reading_as
 from ..system.terminal import say
 from ._records import ApplyOptions
 from ._results import Results, find_model
-from ._shared import name_source
+from ._shared import BLANK, name_source
+from ._tables import insert_empty_answers
 
 _UNSUPPORTED = {
     "other": "is applied to one source; leave this one", "denoise": "has no rows to write; leave it",
@@ -61,8 +62,11 @@ def apply(options: ApplyOptions) -> dict[str, Any]:
     ways = ("keep",) if kind == "SpectralHMM" else ways
     if options.missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
-    missing = options.missing or ("keep" if findings else fitted.reading_.get("missing"))
-    read_options = options.reading_like(fitted, source, missing, ways)
+    is_set = findings or fitted.reading_.get("missing") is not None
+    missing = options.missing or ("keep" if is_set and "keep" in ways else None)
+    read_options = replace(options.reading_like(fitted, source, missing, ways), left_out=[])
+    if is_set and missing is None and ways:
+        read_options = replace(read_options, missing=BLANK)
     fitted.set_params(n_jobs=options.jobs, verbose=not options.quiet)
     with (
         name_source(source.name),
@@ -71,7 +75,12 @@ def apply(options: ApplyOptions) -> dict[str, Any]:
     ):  # Column names are compared while the source is read.
         warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn\.utils\.validation")
         write: Callable[[Path], object] = work(fitted, source, read_options, **supported_options)
-        files = results.write(lambda folder: write(folder / file))
+
+        def write_answers(folder: Path) -> None:
+            write(folder / file)
+            insert_empty_answers(folder / file, read_options.left_out or ())
+
+        files = results.write(write_answers)
     say(f"Wrote {file} of the {kind} in {path} to {options.out}")
     return {
         "source": str(source), "out": str(options.out), "files": files, "model": str(path), "estimator": kind,

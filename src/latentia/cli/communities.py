@@ -13,6 +13,7 @@ from ..datasets import read_graph, read_new_nodes
 from ..evidence.sizes import all_sizes, and_beyond
 from ..exceptions import LatentiaError
 from ..moments import Graph
+from ..reading import readings
 from ..report.communities import memberships_of, summarize_communities
 from ..report.parts import count
 from ..system.terminal import say
@@ -38,6 +39,8 @@ def communities(run: CommunitiesOptions) -> dict[str, Any]:
     graph = read_graph(run.source, columns=names, directed=run.directed, **_reading_options(run.reading()))
     name = "standard input" if str(run.source) == "-" else run.source.name
     say(_describe_graph(name, graph))
+    if run.directed is None and not graph.directed and any(reading.shape == "pairs" for reading in readings()):
+        say("Edges are used without their directions: --directed keeps those from the first node to the second.")
     linked = graph.n_nodes - len(graph.isolated)
     options = run.parameters_of(MixedMembershipBlockModel)
     options["degree_corrected"] = _DEGREE_CORRECTIONS[run.degree_corrected]
@@ -52,7 +55,7 @@ def communities(run: CommunitiesOptions) -> dict[str, Any]:
     return learn(
         results, name, sizes, fit,
         lambda model, _: summarize_communities(model, graph, threshold=run.threshold),
-        reading={"columns": names, "threshold": run.threshold}, levels=run.levels,
+        reading={"columns": names, "threshold": run.threshold, "weighted": graph.weighted}, levels=run.levels,
         compare=lambda: Comparison(
             "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _measure_held_out_links,
             walk=and_beyond if run.k == "auto" else all_sizes,
@@ -100,5 +103,9 @@ def apply_communities(model: Any, source: Path, options: ReadOptions) -> Callabl
     leading, all_edges = edges_of_new.leading, edges_of_new.leading + edges_of_new.coming
     shares = model.transform(leading, edges_of_new.coming) if model.directed_ else model.transform(all_edges)
     return memberships_of(
-        edges_of_new.names, np.asarray(all_edges.sum(axis=1)).ravel(), shares, reading["threshold"]
+        edges_of_new.names,
+        np.asarray(all_edges.sum(axis=1)).ravel(),
+        shares,
+        reading["threshold"],
+        bool(reading.get("weighted")),
     ).write

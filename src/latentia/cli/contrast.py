@@ -23,7 +23,17 @@ from ..system.terminal import say
 from ._background import contrast_background
 from ._records import ContrastOptions
 from ._shared import Comparison, ReadOptions, explain_cell_errors, learn, parse_sizes
-from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, read_like, scale_rows, split_names
+from ._tables import (
+    MISSING,
+    Labels,
+    announce,
+    labels_of,
+    missing_setting,
+    read_known_columns,
+    read_like,
+    scale_rows,
+    split_names,
+)
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
 _KINDS_WITH_SIZE = ("pca", "mixture")
@@ -92,7 +102,7 @@ def contrast(run: ContrastOptions) -> dict[str, Any]:
         )  # fmt: skip
 
     summary = learn(
-        results, both_files, sizes, fit_size, summarize, reading=reading,
+        results, both_files, sizes, fit_size, summarize, reading=reading | missing_setting(run.missing),
         compare=lambda: Comparison(noun, "", lambda size: fit_size(size, verbose=False), _measure_fit),
     )  # fmt: skip
     return summary | {"source_v": str(run.other), "differences": distances}

@@ -32,6 +32,7 @@ from ..system.scratch import real_path
 from ..system.terminal import say
 from ._records import DictionaryOptions
 from ._shared import (
+    BLANK,
     Comparison,
     ReadOptions,
     hold_out,
@@ -46,6 +47,7 @@ from ._tables import (
     Table,
     describe_source,
     labels_of,
+    missing_setting,
     read_like,
     read_numbers,
     scale_rows,
@@ -153,7 +155,7 @@ def _summarize(model: Any, data: _Data, progress: bool) -> Summary:
 
 def _read_rows(run: DictionaryOptions, options: ReadOptions) -> _Data:
     table = read_numbers(run.source, run.columns, run.ignore, 2, "atoms need two or more", options)
-    reading: dict[str, Any] = {"columns": list(table.columns)}
+    reading: dict[str, Any] = {"columns": list(table.columns)} | missing_setting(run.missing)
     if run.scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: weights and errors are in standard deviations.")
@@ -236,7 +238,7 @@ def _apply_to_image(
     """Rebuild an image from atoms of patches."""
     if not is_image(source):
         raise LatentiaError("expected an image (PNG, JPEG or TIFF), as the model has atoms of patches.", source=source)
-    if options.missing != "error":
+    if options.missing not in ("error", BLANK):
         raise LatentiaError(f"--missing: {source.name} is an image without missing pixels; leave it out.")
     if reading.get("columns") is not None:
         raise LatentiaError("this is an image; the model was learned from columns of a table.", source=source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..datasets.sequences import RARE, Sequences, read_sequences
-from ..exceptions import LatentiaError
+from ..datasets.tables import list_names
+from ..exceptions import FileNotice, LatentiaError, warn
 from ..passes import Folds
 from ..persistence import load
 from ..report.hmm import build_rows_table, summarize_hmm
@@ -64,13 +66,15 @@ def hmm(run: HmmOptions) -> dict[str, Any]:
             criteria_line = (
                 f"Entropy rate: {rate:.3f} nats per step, of {memoryless:.3f} without memory.\n{criteria_line}"
             )
-        return summarize_hmm(
+        summary = summarize_hmm(
             model, data.given, data.lengths, columns=data.columns, names=data.names, row_labels=_label_rows(data),
             criteria=criteria_line,
         )  # fmt: skip
+        return replace(summary, note=" ".join(filter(None, [summary.note, _describe_unknown_order(data)])))
 
     summary = learn(
         results, data.source, sizes, lambda size: _fit(size, run.two_state, data, options), summarize,
+        description=f"{data.source}: {data.order_note}" if data.order_note else "",
         reading={"columns": data.columns, "sequence": run.sequence, "lower": run.lower} | missing_setting(run.missing),
         compare=lambda: _compare_held_out(data, options | {"verbose": False}),
     )  # fmt: skip
@@ -91,6 +95,16 @@ def _describe_data(data: Sequences) -> str:
     n_cells = 0 if data.symbols else int(np.isnan(data.steps[is_present]).sum())
     missing += f", {count(n_cells, 'single cell')} missing" if n_cells else ""
     return f"{data.source}: {count(len(data.lengths), 'sequence')}, {len(data.steps):,} steps{missing}, {content}"
+
+
+def _describe_unknown_order(data: Sequences) -> str:
+    """Return a warning if steps were mixed in the file and no column gives their order."""
+    if data.order_is_known:
+        return ""
+    return (
+        "The rows of the sequences are mixed in the file, and no column gives their order: if the order of the file is not "
+        "that of time, these states are wrong."
+    )
 
 
 def _label_rows(data: Sequences) -> tuple[Column, ...]:
@@ -241,5 +255,7 @@ def _read_like(model: Any, source: Path, read_options: ReadOptions) -> Sequences
             f"count as {RARE}" if RARE in model.symbols_ else "the model does not have: they are taken as not known"
         )
         say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that {treatment}.")
+        names = [f"{symbol!r} ({n:,})" for symbol, n in Counter(data.unknown).most_common()]
+        warn(FileNotice(f"{source.name}: symbols that the model does not have: {list_names(names, 10)}."))
     say(_describe_data(data))
     return data

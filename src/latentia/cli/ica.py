@@ -15,7 +15,7 @@ from ..report.ica import build_rows_table, excess_kurtosis, summarize_ica
 from ..report.parts import count
 from ._records import IcaOptions
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
-from ._tables import MISSING, describe_source, labels_of, read_like, read_numbers
+from ._tables import MISSING, describe_source, labels_of, missing_setting, read_like, read_numbers
 
 
 def ica(run: IcaOptions) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def ica(run: IcaOptions) -> dict[str, Any]:
     return learn(
         results, table.source, sizes, fit,
         lambda model, _: summarize_ica(model, values, columns=table.columns, row_labels=labels_of(table)),
-        description=describe_source(table), reading={"columns": list(table.columns)},
+        description=describe_source(table), reading={"columns": list(table.columns)} | missing_setting(run.missing),
         compare=lambda: _compare_sizes(lambda size: fit(size, verbose=False), values),
     )  # fmt: skip
 

@@ -167,6 +167,7 @@ class _Learning:
         return Comparison(
             "topics", tested_on, lambda size: MomentMultiLabelClassifier(size, **options).fit(train), measure,
             highest("precision@1", "{} topics have the highest held-out precision@1 and are fitted on all rows."),
+            by_grade=False,
         )  # fmt: skip
 
     def test(self, folder: Path, model: Any) -> None:

@@ -132,7 +132,12 @@ def _build_comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
         return {score: value, above: value - base_score, "directions kept": model.n_kept_}
 
     return Comparison(
-        "rank", "one pair in ten", lambda size: ProbabilityMatrix(size, **options).fit(training), measure, choose
+        "rank",
+        "one pair in ten",
+        lambda size: ProbabilityMatrix(size, **options).fit(training),
+        measure,
+        choose,
+        by_grade=False,
     )
 
 

@@ -24,7 +24,17 @@ from ..system.progress import progress_bar
 from ..system.terminal import say
 from ._records import NetworkOptions
 from ._shared import ReadOptions, check_file, learn, write_csv
-from ._tables import Labels, Table, announce, describe_source, quote_names, read_like, read_numbers, to_binary
+from ._tables import (
+    Labels,
+    Table,
+    announce,
+    describe_source,
+    missing_setting,
+    quote_names,
+    read_like,
+    read_numbers,
+    to_binary,
+)
 
 _CODES, _DENOISED = "codes.csv", "denoised.csv"
 _MIN_COLUMNS = 4  # least number of columns that a unit switches
@@ -46,7 +56,8 @@ def network(run: NetworkOptions) -> dict[str, Any]:
     return learn(
         results, data.source, [None], lambda _: SparseNetwork(**options).fit(data.values),
         lambda model, _: summarize_network(model, data.values, columns=data.columns),
-        description=describe_source(data), reading={"columns": list(data.columns), "above": run.above},
+        description=describe_source(data),
+        reading={"columns": list(data.columns), "above": run.above} | missing_setting(run.missing),
         write_more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 

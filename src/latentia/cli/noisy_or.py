@@ -25,7 +25,7 @@ from ._records import NoisyOrOptions
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
-    Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
+    Comparison, ReadOptions, Rows, best_graded, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
 from ._tables import (
     Labels,
@@ -77,7 +77,8 @@ def noisy_or(run: NoisyOrOptions) -> dict[str, Any]:
     def build_summary(model: Any, _: Any) -> Summary:
         return summarize_noisy_or(
             model, data.values, columns=data.columns, rows=places, diagnoses=_explain(model, data, places, not run.quiet),
-            row_names=[f"{data.unit} {data.rows[place]}" for place in places], printed=bool(run.row), threshold=run.threshold,
+            row_names=[_name_row(data, place) for place in places],
+            printed=bool(run.row), threshold=run.threshold,
         )  # fmt: skip
 
     def write_files(folder: Path, model: Any) -> None:
@@ -97,6 +98,12 @@ def noisy_or(run: NoisyOrOptions) -> dict[str, Any]:
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _name_row(data: Table, place: int) -> str:
+    """Return the name of a row, if it has one, with its place in the file."""
+    place_text = f"{data.unit} {data.rows[place]}"
+    return f"{data.names[place]} ({place_text})" if data.names else place_text
 
 
 def _remedy(columns: Sequence[str]) -> str:
@@ -190,7 +197,10 @@ def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
         top = max(row[score] for row in rows)
         for row in rows:  # shows differences that three digits hide
             row[behind] = row[score] - top
-        size, text = best(rows)
+        graded = best_graded(rows)
+        size, text = best(graded)
+        if len(graded) < len(rows):
+            text = f"Among the numbers with the best grades, {text}"
         if any(sampled):
             text += " With many causes it is a lower bound for rows with many findings."
         return size, text

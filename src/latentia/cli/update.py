@@ -38,7 +38,8 @@ def update(options: UpdateOptions) -> dict[str, Any]:
     )
     for path_read in sources:
         replace(results, source=path_read).check()
-    read_options = options.reading_like(fitted, source)
+    missing = fitted.reading_.get("missing")
+    read_options = options.reading_like(fitted, source, missing and "drop", ("drop",))
     with name_source(source.name), reading_as(read_options.column_options, read_options.sheet):
         rows = read_rows(fitted, source, read_options, **further_sources)
     fitted.set_params(n_jobs=options.jobs, verbose=not options.quiet)

@@ -109,6 +109,13 @@ class Match:
     def headline(self) -> str:
         """Number of components of each status, in a sentence."""
         counts = Counter(pair.status for pair in self.pairs)
+        if set(counts) == {"same"}:
+            n, (one, many, _) = counts["same"], self.nouns
+            return (
+                f"All {n} {many} are the same within their errors."
+                if n > 1
+                else f"The {one} is the same within its error."
+            )
         return (
             f"Rows of the table: {', '.join(f'{counts[status]} {status}' for status in _MEANINGS if counts[status])}."
         )
@@ -152,6 +159,13 @@ class Match:
         )
 
 
+def _name(model: Any, profile: Profile) -> list[str]:
+    """Return the names that a user gave the components, or else what they stand out by."""
+    names = name_components(profile, [[k] for k in range(len(profile.values))])
+    given_names = getattr(model, "cause_names_", None) or getattr(model, "topic_names", None) or [""] * len(names)
+    return [given or name for given, name in zip(given_names, names, strict=True)]
+
+
 def match(a: Any, b: Any) -> Match:
     """Match the components of two fitted models of one family, and say which are the same within their errors.
 
@@ -188,7 +202,7 @@ def match(a: Any, b: Any) -> Match:
             f"The errors are too large for {len(unclear)} of these pairs, whose {a.nouns[1]} may be different ones: "
             f"{', '.join(unclear)}."
         )
-    named = [name_components(profile, [[k] for k in range(len(profile.values))]) for profile in (first, second)]
+    named = [_name(model, profile) for model, profile in ((a, first), (b, second))]
     pair_names = [
         tuple("" if number is None else side[number] for side, number in zip(named, (pair.a, pair.b), strict=True))
         for pair in pairs

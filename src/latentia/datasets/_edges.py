@@ -18,6 +18,7 @@ from ..passes import Blocks
 from ..passes.formats import bytes_read, open_unicode
 from ..reading import (
     RawTable,
+    Reading,
     has_columns,
     is_clock,
     is_named_matrix,
@@ -127,9 +128,7 @@ def read_numbered_rows(
     Names are numbered in the order of their first use; ``numbers`` is filled with them. ``progress`` may be a label.
     """
     if has_columns(path):
-        table = open_reading(path, encoding=encoding, unique=False).table
-        assert table is not None
-        yield _read_table_rows(table, kind, numbers, columns)
+        yield _read_table_rows(open_reading(path, encoding=encoding, unique=False), kind, numbers, columns)
         return
     size, n_read = path.stat().st_size, 0
     with _open_rows(path, encoding, kind) as (rows, count_bytes), progress_bar(progress, size, "bytes") as advance:
@@ -167,14 +166,20 @@ _NumberedRows = Iterator[tuple[int, list[str]]]
 
 
 def _read_table_rows(
-    table: RawTable, kind: ListKind, numbers: dict[str, int], columns: Sequence[str] | None
+    reading: Reading, kind: ListKind, numbers: dict[str, int], columns: Sequence[str] | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of the names in two columns, and the third column or ones, of a table with headings."""
     import polars as pl
 
-    places = _find_columns(table.path, table.names, columns, kind)
-    if columns is None and kind.weight is not None:
-        places = [*places[:2], *_find_weight(table, kind.weight)]
+    table, ends = reading.table, reading.ends if columns is None else None
+    assert table is not None
+    if ends is not None:
+        columns_used = [*ends.columns, *filter(None, [ends.weight])]
+        places = _find_columns(table.path, table.names, columns_used, kind)
+    else:
+        places = _find_columns(table.path, table.names, columns, kind)
+        if columns is None and kind.weight is not None:
+            places = [*places[:2], *_find_weight(table, kind.weight)]
     if columns is None:
         _report_unused(table, places, kind)
     first, second = (table.texts(table.names[place]).str.strip_chars() for place in places[:2])
@@ -185,7 +190,7 @@ def _read_table_rows(
                 f"expected a {kind.end}, found an empty cell. Fill it in or leave the {table.unit} out.",
                 **table.cell(row, table.names[place]),
             )
-    if columns is None:
+    if columns is None and ends is None:
         rows = list(zip(first.head(_N_CHECKED).to_list(), second.head(_N_CHECKED).to_list(), strict=True))
         _refuse_measurements(table.path, [(a, b, 1) for a, b in rows], kind)
     stacked = (

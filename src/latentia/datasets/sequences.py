@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import FileNotice, LatentiaError, warn, write_parameter
-from ..reading import holds_chains
+from ..reading import Reading, holds_chains, put_in_order
 from .tables import CellError, ColumnChoice, Table, check_columns, is_table, numeric_columns, read_table
 from .texts import read_lines
 
 __all__ = ["RARE", "Sequences", "read_sequences"]
 
+_NO_STEPS = frozenset({"clock", "date", "group", "weight", "ignored"})  # roles of columns that are no steps by default
 RARE = "<rare>"
 """Symbol in place of all rare ones."""
 
@@ -40,6 +42,12 @@ class Sequences:
     source : str
     n_unknown : int
         Number of steps with symbols that are not among ``symbols=``.
+    unknown : dict from str to int
+        These symbols, with their counts.
+    order_note : str
+        Description of the order of the steps, unless it is that of the file.
+    order_is_known : bool
+        False if the steps of several sequences were mixed, and no column gave their order.
     """
 
     steps: np.ndarray
@@ -49,6 +57,9 @@ class Sequences:
     columns: list[str]
     source: str
     n_unknown: int = 0
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    order_note: str = ""
+    order_is_known: bool = True
 
     @property
     def symbols(self) -> bool:
@@ -241,10 +252,10 @@ def _parse_lines(lines: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _read_table_steps(path: Path, options: _ReadOptions) -> Sequences:
-    table, sequence = _read_table(path, options), options.sequence
+    table = _read_table(path, options)
+    sequence = _sequence_of(table.reading, options)
     n = len(table.rows)
-    if sequence is not None:
-        table = _sort_by_sequence(path, table, sequence)
+    table, note, order_is_known = _order_steps(path, table, sequence)
     keys = table.texts[sequence] if sequence is not None else ["1"] * n
     starts = np.flatnonzero([True, *(a != b for a, b in pairwise(keys))])
     lengths, names = np.diff(np.append(starts, n)), [keys[i] for i in starts]
@@ -257,24 +268,35 @@ def _read_table_steps(path: Path, options: _ReadOptions) -> Sequences:
             source=path,
             place=f"line {row}, column {sequence!r}",
         )
-    data = Sequences(steps, lengths, names, table.rows, symbols or table.columns, table.source)
+    data = Sequences(
+        steps, lengths, names, table.rows, symbols or table.columns, table.source,
+        order_note=note, order_is_known=order_is_known,
+    )  # fmt: skip
     if not data.there.any():
         raise LatentiaError(f"all {len(steps):,} steps are missing.", source=path)
     return data
 
 
-def _sort_by_sequence(path: Path, table: Table, sequence: str) -> Table:
-    """Put the rows of each sequence together, in the order of the file, with a notice if sequences are mixed."""
-    keys = table.texts[sequence]
-    first = {key: i for i, key in reversed(list(enumerate(keys)))}
-    order = sorted(range(len(keys)), key=lambda i: first[keys[i]])
-    if order == list(range(len(keys))):
-        return table
-    fact = f"{path}: rows of {len(first):,} {sequence!r} are mixed; those of each were put together, in the order of the file."
-    warn(FileNotice(fact))
-    texts = {name: [cells[i] for i in order] for name, cells in table.texts.items()}
-    rows = [table.rows[i] for i in order]
-    return replace(table, values=table.values[order], texts=texts, rows=rows)
+def _sequence_of(reading: Reading | None, options: _ReadOptions) -> str | None:
+    """Return the column that names sequences: that of the options, or the only group among the user's roles."""
+    group = None if reading is None else reading.requested_group
+    return options.sequence or (group if group not in (options.column, *(options.columns or ())) else None) or None
+
+
+def _order_steps(path: Path, table: Table, sequence: str | None) -> tuple[Table, str, bool]:
+    """Put the rows of each sequence together, in the order of a clock, with a notice unless the file has that order."""
+    if table.reading is None:
+        return table, "", True
+    reading, order = put_in_order(table.reading, sequence)
+    assert reading.table is not None
+    if order.is_of_file:
+        return table, order.note, True
+    warn(FileNotice(f"{path}: {order.note}."))
+    place = {row: i for i, row in enumerate(table.rows)}  # Rows without a value may have been left out.
+    rows = [row for row in (reading.table.rows[int(i)] for i in order.places) if row in place]
+    places = [place[row] for row in rows]
+    texts = {name: [cells[i] for i in places] for name, cells in table.texts.items()}
+    return replace(table, values=table.values[places], texts=texts, rows=rows), order.note, order.is_known
 
 
 def _read_table(path: Path, options: _ReadOptions) -> Table:
@@ -293,7 +315,9 @@ def _read_table(path: Path, options: _ReadOptions) -> Table:
 
 def _choose_columns(path: Path, kinds: Mapping[str, str], options: _ReadOptions) -> ColumnChoice:
     """Choose the column of symbols, or the columns of numbers, and the column with names of sequences."""
-    column, columns, sequence, kind = options.column, options.columns, options.sequence, options.kind
+    column, columns, kind = options.column, options.columns, options.kind
+    reading = getattr(kinds, "reading", None)
+    sequence = _sequence_of(reading, options)
     for name, names in (("sequence", [sequence]), ("column", [column]), ("columns", columns or ())):
         check_columns(
             path,
@@ -306,10 +330,11 @@ def _choose_columns(path: Path, kinds: Mapping[str, str], options: _ReadOptions)
         text = "the column is used for the steps too. Use it for one of the two."
         raise LatentiaError(text, parameter="sequence", value=sequence)
     named = {column, *(columns or ())}
+    is_step = {} if reading is None else {c.name: c.role not in _NO_STEPS for c in reading.columns}
     candidates = {
         name: kind_of_column
         for name, kind_of_column in kinds.items()
-        if name != sequence and (kind_of_column != "apart" or name in named)
+        if name != sequence and ((kind_of_column != "apart" and is_step.get(name, True)) or name in named)
     }
     texts = [name for name, kind_of_column in candidates.items() if kind_of_column in ("text", "two")]
     if column is None and columns is None and kind != "vectors":
@@ -354,4 +379,5 @@ def _match_symbols(data: Sequences, symbols: Sequence[Any], lower: bool) -> Sequ
         raise LatentiaError(f"the model knows none of its symbols, such as {texts[0]!r}.", source=data.source)
     steps = np.asarray(symbols)[codes]
     steps = steps if is_present.all() else np.where(is_present, steps.astype(object), "").astype(str)
-    return replace(data, steps=steps, n_unknown=int(unknown.sum()))
+    counts = Counter(symbol for symbol, is_unknown in zip(data.steps.tolist(), unknown, strict=True) if is_unknown)
+    return replace(data, steps=steps, n_unknown=int(unknown.sum()), unknown=counts)

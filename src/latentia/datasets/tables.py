@@ -32,6 +32,12 @@ class ColumnChoice:
     names: bool = False
 
 
+class Kinds(dict[str, str]):
+    """Kind of every column, and the reading of the table."""
+
+    reading: Reading | None = None
+
+
 Choose = Callable[[Mapping[str, str]], ColumnChoice]
 
 
@@ -177,7 +183,7 @@ def read_table(
         return table if missing in ("error", "keep") else _handle_missing(source, table, missing)
 
 
-def kinds_of(reading: Reading) -> dict[str, str]:
+def kinds_of(reading: Reading) -> Kinds:
     """Return the kind of every column: "whole" or "decimal" numbers, "two" texts, other "text", or "apart".
 
     Parameters
@@ -186,9 +192,10 @@ def kinds_of(reading: Reading) -> dict[str, str]:
 
     Returns
     -------
-    dict from str to str
+    Kinds
     """
-    kinds = {}
+    kinds = Kinds()
+    kinds.reading = reading
     for column in reading.columns:
         texts = reading.holds_texts(column.name)
         if column.role == "binary":
@@ -438,24 +445,40 @@ def _compute_mean(values: np.ndarray) -> float:
 
 
 def _drop_rows(path: Path, table: Table, has_gap: np.ndarray, gap_counts: Counter[str]) -> Table:
-    n, complete = int(has_gap.sum()), np.flatnonzero(~has_gap)
-    if not len(complete):
+    n = int(has_gap.sum())
+    if n == len(has_gap):
         raise LatentiaError(
             f"each of the {n} rows lacks a value in some column ({_format_counts(gap_counts)}). Leave columns out, or fill "
             "them in.",
             source=path,
         )
-    first = ", ".join(str(table.rows[int(i)]) for i in np.flatnonzero(has_gap)[:_N_NAMED]) + (
-        ", ..." if n > _N_NAMED else ""
-    )
     warn(
-        f"{path}: {n} of {len(has_gap)} rows lack a value and were left out: {table.unit} {first}; "
+        f"{path}: {n} of {len(has_gap)} rows lack a value and were left out: {list_rows(table, has_gap)}; "
         f"{_format_counts(gap_counts)}.",
         DroppedDataWarning,
     )
-    texts = {name: [cells[i] for i in complete] for name, cells in table.texts.items()}
-    rows, names = [table.rows[int(i)] for i in complete], [table.names[int(i)] for i in complete] if table.names else ()
-    return replace(table, values=table.values[complete], texts=texts, rows=rows, n_dropped=n, names=names)
+    return select_rows(table, ~has_gap)
+
+
+def find_gaps(table: Table) -> np.ndarray:
+    """Return the cells without a value, numbers first, shape (n_rows, n_columns)."""
+    texts = [[not cell for cell in cells] for cells in table.texts.values()]
+    return np.column_stack([np.isnan(table.values), *np.array(texts, bool).reshape(len(texts), len(table.rows))])
+
+
+def list_rows(table: Table, mask: np.ndarray) -> str:
+    """List the first rows in a mask by their place in the file."""
+    places = [str(table.rows[int(i)]) for i in np.flatnonzero(mask)]
+    return f"{table.unit} {', '.join(places[:_N_NAMED])}{', ...' if len(places) > _N_NAMED else ''}"
+
+
+def select_rows(table: Table, mask: np.ndarray) -> Table:
+    """Return the rows of a table in a mask; the others count as left out."""
+    kept = np.flatnonzero(mask)
+    texts = {name: [cells[i] for i in kept] for name, cells in table.texts.items()}
+    rows, names = [table.rows[int(i)] for i in kept], [table.names[int(i)] for i in kept] if table.names else ()
+    n_dropped = table.n_dropped + len(mask) - len(kept)
+    return replace(table, values=table.values[kept], texts=texts, rows=rows, names=names, n_dropped=n_dropped)
 
 
 def _format_counts(gap_counts: Counter[str]) -> str:

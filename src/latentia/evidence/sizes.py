@@ -1,9 +1,9 @@
 """Number of components: one rule for all families, from the grades of fits and their held-out likelihood.
 
 A number whose fit is *not supported* is never chosen if another fit has a better grade, nor one whose fit is *partly* supported
-if another is *supported*. Among the others, the rule chooses the smallest number whose held-out log-likelihood is within one
-standard error of the best (of differences in the same rows) and at most .02 nats a row below it: likelihood keeps rising a
-little long after components have become arbitrary.
+if another is *supported* or can be used *with care*. Among the others, the rule chooses the smallest number whose held-out
+log-likelihood is within one standard error of the best (of differences in the same rows) and at most .02 nats a row below it:
+likelihood keeps rising a little long after components have become arbitrary.
 
 If a family has no likelihood, or fits have no halves, the grades and the expected error decide: with too many components the
 error jumps. The rule chooses the largest number of the best grade before the error jumps for good. If fits are partly supported
@@ -161,9 +161,8 @@ def recommend(sizes: Sequence[Size], noun: str = "components") -> tuple[int, str
         Plural noun for components.
     """
     ordered = sorted(sizes, key=lambda size: size.n_components)
-    grades = {size.grade for size in ordered}
-    rejected_grades = {"not supported", "partly"} if "supported" in grades else {"not supported"}
-    usable = [size for size in ordered if size.grade not in rejected_grades] or ordered
+    allowed = allowed_grades(size.grade for size in ordered)
+    usable = [size for size in ordered if size.grade in allowed]
     if _share_held_out_rows(usable):
         most_likely = max(usable, key=_mean_held_out)
         chosen = next(size for size in usable if size is most_likely or _is_as_likely(size, most_likely))
@@ -189,6 +188,12 @@ def recommend(sizes: Sequence[Size], noun: str = "components") -> tuple[int, str
     error = "not measured" if chosen.expected_error is None else number_text(chosen.expected_error)
     limit = "" if chosen.limit is None else f", limit {number_text(chosen.limit)}"
     return chosen.n_components, f"{chosen.n_components} {noun}: {why} (expected error {error}{limit}, {chosen.grade})."
+
+
+def allowed_grades(grades: Iterable[str]) -> set[str]:
+    """Return the grades that a chosen number may have: those that can be used, else partly supported, else any."""
+    measured = set(grades)
+    return measured & {"supported", "with care"} or measured - {"not supported"} or measured
 
 
 def _share_held_out_rows(sizes: Sequence[Size]) -> bool:

@@ -4,12 +4,23 @@
 """
 
 from ._counts import holds_texts, table_counts, triple_columns
+from ._ends import is_clock
 from ._excel import is_excel
 from ._others import holds_chains
-from ._read import is_table_name, look_at, open_reading, read, reading_as, reading_of, reading_settings, readings
+from ._read import (
+    is_table_name,
+    look_at,
+    open_reading,
+    put_in_order,
+    read,
+    reading_as,
+    reading_of,
+    reading_settings,
+    readings,
+)
 from ._reading import Reading
-from ._roles import ROLES, Column, ColumnOptions, find_columns, is_coded
-from ._shapes import is_clock, is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
+from ._roles import ROLES, Column, ColumnOptions, find_columns, is_coded, positive_value
+from ._shapes import is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
 from ._tables import RawTable, column_names, has_columns, is_csv, open_table
 from ._tags import split_tags
 
@@ -36,6 +47,8 @@ __all__ = [
     "matrix_of",
     "open_reading",
     "open_table",
+    "positive_value",
+    "put_in_order",
     "read",
     "reading_as",
     "reading_of",

@@ -15,7 +15,8 @@ _MONTH_NAMES = (
 )
 _MONTHS = {name: i for names in _MONTH_NAMES for i, name in enumerate(names.split(), 1)}
 _ISO = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T ].*)?")
-_NUMERIC_DATE = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[T ,].*)?")
+_NUMERIC_DATE = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[T ,](.*))?")
+_HOURS = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?(?:\s*([ap])\.?m\.?)?", re.IGNORECASE)
 _DAY_MONTH_YEAR = re.compile(
     r"(?:[A-Za-z]{3,9}, )?(\d{1,2})(?:st|nd|rd|th|\.)?[ -]([^\W\d_]{3,10})\.?,?[ -](\d{4}|\d{2})(?:[ ,].*)?"
 )
@@ -87,13 +88,23 @@ def _parse_iso(cell: str) -> float | None:
     return day + (moment.replace(tzinfo=None) - datetime(moment.year, moment.month, moment.day)) / timedelta(days=1)
 
 
+def hours_of(cell: str) -> float | None:
+    """Convert a time such as 9:30, 21:30:05 or 9:30 pm to a share of a day; return None for other cells."""
+    match = _HOURS.fullmatch(cell)
+    if not match:
+        return None
+    hours = int(match[1]) % 12 + 12 * (match[4].lower() == "p") if match[4] else int(match[1])
+    return (hours + int(match[2]) / 60 + float((match[3] or "0").replace(",", ".")) / 3600) / 24
+
+
 def _make_number_parser(month_first: bool) -> Callable[[str], float | None]:
     def read(cell: str) -> float | None:
         match = _NUMERIC_DATE.fullmatch(cell)
         if not match:
             return None
         first, second = int(match[1]), int(match[3])
-        return _days_since_epoch(int(match[4]), *((first, second) if month_first else (second, first)))
+        day = _days_since_epoch(int(match[4]), *((first, second) if month_first else (second, first)))
+        return day if day is None else day + (hours_of((match[5] or "").strip()) or 0.0)
 
     return read
 

@@ -111,7 +111,10 @@ def _cell_text(cell: Any) -> str:
     if cell is None:
         return ""
     if isinstance(cell, (datetime.datetime, datetime.date, datetime.time)):
-        return cell.isoformat()
+        is_day = (
+            isinstance(cell, datetime.datetime) and cell.time() == datetime.time()
+        )  # Excel has no dates without time.
+        return cell.date().isoformat() if is_day else cell.isoformat()  # type: ignore[union-attr]
     return str(cell)
 
 

@@ -14,6 +14,8 @@ from .._frames import frame_of
 from ..exceptions import LatentiaError
 from ..passes.formats import plain_name, readable, reusable
 from ..system.forks import check_threads
+from ._ends import find_ends
+from ._order import Order, describe_sequences, find_clocks, find_sequence, mark_clocks, order_rows
 from ._others import is_binary, is_plain_table, read_without_headings
 from ._reading import Reading, source_name
 from ._roles import ColumnOptions, find_columns
@@ -57,7 +59,8 @@ def read(
         A file of separated values, a workbook, Parquet or JSON Lines, also compressed (``.gz``); ``-`` is standard input. Or a
         data frame of pandas, polars, pyarrow or another library.
     roles : dict from str to str, optional
-        Roles of columns: measurement, count, binary, category, text, tags, id, clock, date, group, weight or ignored.
+        Roles of columns: measurement, count, binary, category, text, tags, id, clock, date, group, weight, from, to or
+        ignored. Rows of sequences, and those of a table with a clock, are put in its order.
     missing_codes : sequence, optional
         Values that stand for missing answers in all columns, such as -99, or in one, such as "age=99".
     empty : {"missing", "absent"}
@@ -88,9 +91,18 @@ def read(
     if isinstance(source, Reading):
         return source
     if not isinstance(source, (str, os.PathLike)):
-        return reading_of(_frame_table(source), column_options)
+        return _sort(reading_of(_frame_table(source), column_options))
     with reusable(source) as path:
-        return reading_of(_open_file(path, sheet, encoding), column_options)
+        return _sort(reading_of(_open_file(path, sheet, encoding), column_options))
+
+
+def _sort(reading: Reading) -> Reading:
+    """Put the rows of sequences, or of a table with a clock of the user's options, in their order."""
+    has_clock = any(reading.column_options.roles.get(name) == "clock" for name in reading.clocks)
+    if reading.table is None or not (has_clock or (reading.sequence and reading.clocks)):
+        return reading
+    ordered, order = put_in_order(reading, reading.sequence)
+    return ordered if order.is_of_file else replace(ordered, table=reading.table.take(order.places))
 
 
 @contextmanager
@@ -145,18 +157,48 @@ def open_reading(
 
 def reading_of(table: RawTable, column_options: ColumnOptions) -> Reading:
     """Find the roles, the shape and the commands of a table."""
+    if column_options.empty != "absent":
+        table = table.drop_blank_rows()
     columns = tuple(find_columns(table, column_options))
-    shape, notes = find_shape(table, columns)
+    ends = find_ends(table, columns, column_options)
+    sequence, clocks = find_sequence(table, columns, column_options)
+    shape, notes = find_shape(table, columns, ends, bool(sequence))
+    if shape == "sequences":
+        columns = mark_clocks(columns, sequence, clocks)
+    else:
+        sequence, clocks = "", find_clocks(columns, column_options)
     reading = Reading(
         source_name(table.path),
         shape,
         columns,
         len(table),
         (*table.notes, *notes),
+        sequence=sequence,
+        clocks=clocks,
+        ends=ends if shape == "pairs" else None,
         table=table,
         column_options=column_options,
     )
+    if sequence:
+        reading = reading.replace_order_note(describe_sequences(table, sequence, clocks, column_options))
     return reading.replace_commands(commands_for(reading, str(table.path)))
+
+
+def put_in_order(reading: Reading, sequence: str | None = None) -> tuple[Reading, Order]:
+    """Find the order of the rows of sequences, and return the reading with a note about it.
+
+    Parameters
+    ----------
+    reading : Reading
+    sequence : str, optional
+        Column that names the sequence of each row; by default all rows are one sequence.
+    """
+    assert reading.table is not None
+    order = order_rows(reading.table, sequence or "", reading.clocks)
+    command, ordered = _COMMAND.get(), reading.replace_order_note(order.note)
+    if command is not None:
+        command.readings.append(ordered)
+    return ordered, order
 
 
 def _code_text(code: Any) -> str:
@@ -218,7 +260,7 @@ def look_at(
             reading = reading_of(_open_file(path, sheet, encoding), replace(column_options, code_two_numbers=True))
         except LatentiaError:
             alternative = read_without_headings(path, displayed_name, encoding) if is_csv(path) else None
-            if alternative is None or alternative.shape not in ("baskets", "sequences"):
+            if alternative is None or alternative.shape not in ("baskets", "sequences") or alternative.n_rows < 2:
                 raise
             return alternative  # The lines have no headings and different lengths.
         return replace(reading, source=source_name(displayed_name)).replace_commands(

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._frames import new_frame
 from ..exceptions import LatentiaError, MissingExtraError
+from ._ends import Ends
 from ._numbers import EMPTY, Numbers, numbers_of
 from ._roles import NUMERIC, Column, ColumnOptions, binary_values, blank_missing_codes
 from ._tables import RawTable
@@ -39,6 +40,12 @@ class Reading:
         What was skipped or decided, with the option that changes it.
     commands : tuple of str
         Commands that fit such a file.
+    sequence : str
+        Column that names the sequence of each row; empty if rows are no steps of sequences.
+    clocks : tuple of str
+        Columns that order the rows.
+    ends : Ends or None
+        Columns of a list of edges.
 
     Examples
     --------
@@ -59,6 +66,10 @@ class Reading:
     n_rows: int
     notes: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    sequence: str = ""
+    clocks: tuple[str, ...] = ()
+    ends: Ends | None = None
+    order_note: str = field(default="", repr=False)
     table: RawTable | None = field(default=None, repr=False, compare=False)
     column_options: ColumnOptions = field(default_factory=ColumnOptions, repr=False, compare=False)
     data: Any = field(default=None, repr=False, compare=False)
@@ -91,6 +102,12 @@ class Reading:
         ids = (c.name for c in self.columns if c.role == "id" and "counts the rows" not in c.reason)
         named = self.column_options.id or ""
         return named if named in self.columns_by_name else next(ids, "")
+
+    @property
+    def requested_group(self) -> str:
+        """Name of the only column that the user's options call a group; else empty."""
+        groups = [name for name, role in self.column_options.roles.items() if role == "group"]
+        return groups[0] if len(groups) == 1 and groups[0] in self.columns_by_name else ""
 
     @cached_property
     def columns_by_name(self) -> dict[str, Column]:
@@ -289,6 +306,11 @@ class Reading:
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         head = html.escape(f"{self.source}: {self.shape}, {self.n_rows:,} rows")
         return f"<p>{head}</p>{notes}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+    def replace_order_note(self, note: str) -> Reading:
+        """Return a copy with this note about the order of the rows."""
+        others = tuple(other for other in self.notes if other != self.order_note)
+        return replace(self, notes=(*others, note) if note else others, order_note=note)
 
     def replace_commands(self, commands: Sequence[str]) -> Reading:
         """Return a copy with these commands."""

@@ -17,7 +17,8 @@ from ._tables import RawTable
 from ._tags import holds_tags
 
 ROLES = (
-    "measurement", "count", "binary", "category", "text", "tags", "id", "clock", "date", "group", "weight", "ignored",
+    "measurement", "count", "binary", "category", "text", "tags", "id", "clock", "date", "group", "weight", "from", "to",
+    "ignored",
 )  # fmt: skip
 NUMERIC = frozenset({"measurement", "count", "binary"})
 """Roles of the columns that are used as numbers."""
@@ -28,6 +29,8 @@ _MAX_CODES, _MIN_ROWS_PER_CODE = (
 )  # Up to 20 distinct values, with two rows each on average, may be codes of categories.
 _MIN_COUNTED_ROWS = 10  # In shorter tables a column that counts the rows is used.
 _MIN_TEXT_WORDS, _MIN_TEXT_LENGTH = 4, 40  # mean words and characters per cell of text
+_MAX_THIRD_TRUTHS, _MAX_THIRD_VALUES = 0.2, 0.01
+"""Share of the cells of a column of two values that may hold others: of yes and no, and of other texts."""
 _COUNTER = "counts the rows in file order"
 _N_EXAMPLES = 3
 _MAX_EXAMPLE_LENGTH = 40
@@ -44,8 +47,12 @@ _GROUP = re.compile(
     r"|naics|isco|num)[_ .-]?(no|nr)?\d?|.*code",
     re.IGNORECASE,
 )
-_CLOCK = re.compile(
+CLOCK = re.compile(
     r"(.*[_ .-])?(time|timestamp|date|datetime|year|month|day|hour|minute|second|week|t|epoch|zeit|jahr|clock)s?([_ .-].*)?",
+    re.IGNORECASE,
+)
+SEQUENCE = re.compile(
+    r"(.*[_ .-])?(user|subject|patient|person|session|sequence|animal|player|customer|visitor)([_ .-].*|id)?|.+[_ .-]id",
     re.IGNORECASE,
 )
 _CALENDAR = re.compile(r"(.*[_ .-])?(year|yr|month|week|weekday|day|date)([_ .-]of[_ .-].*)?", re.IGNORECASE)
@@ -345,7 +352,7 @@ def _describe_doubt(name: str, values: np.ndarray, all_whole: bool, distinct: in
         return f"named as a group; if it is not a measurement, {_role_option(name, 'group')}"
     if all_whole and not unique and _repeats_as_groups(values[:_SAMPLE_SIZE]):
         return f"values repeat as in a group column; if it is not a measurement, {_role_option(name, 'group')}"
-    if _CLOCK.fullmatch(name) and bool((np.diff(values) >= 0).all()):
+    if CLOCK.fullmatch(name) and bool((np.diff(values) >= 0).all()):
         return f"may be a clock: {_role_option(name, 'clock')}"
     if (
         all_whole
@@ -370,7 +377,7 @@ def _repeats_as_groups(values: np.ndarray) -> bool:
 def _find_id_or_clock(name: str, values: np.ndarray, all_whole: bool) -> Column | None:
     """Return an id or a clock if the name and the values agree on it, or the values count the rows; else None."""
     n = len(values)
-    counts, clock = all_whole and n >= _MIN_COUNTED_ROWS and _counts_rows(values), _CLOCK.fullmatch(name) is not None
+    counts, clock = all_whole and n >= _MIN_COUNTED_ROWS and _counts_rows(values), CLOCK.fullmatch(name) is not None
     doubt = f"left out; if it is a measurement, {_role_option(name, 'measurement')}"
     if counts and clock:
         return Column(name, "clock", "rises by one from row to row", doubt=doubt)
@@ -555,6 +562,12 @@ def _classify_two_texts(name: str, cells: Any, column_options: ColumnOptions) ->
     return Column(name, "binary", f"{positive} is 1, {negative} is 0 ({why})", doubt=doubt, coding=(positive, negative))
 
 
+def positive_value(values: Sequence[str]) -> str:
+    """Return the one of two values that becomes 1: yes rather than no, the larger number, or the last by name."""
+    lower = {value.lower(): value for value in values}
+    return lower[_choose_positive_text(dict.fromkeys(lower, 1))[0]] if len(lower) == len(values) else values[-1]
+
+
 def _choose_positive_text(values: Mapping[str, int]) -> tuple[str, str]:
     """Choose which of two values is 1; return it with the reason."""
     yes_values = [value for value in values if value in _YES_WORDS]
@@ -570,6 +583,25 @@ def _choose_positive_text(values: Mapping[str, int]) -> tuple[str, str]:
     smallest_count = min(values.values())
     rarest = sorted(value for value, n in values.items() if n == smallest_count)
     return rarest[-1], "the rarer" if len(rarest) == 1 else "the last by name"
+
+
+def _describe_third_value(name: str, cells: Any) -> str:
+    """Return the doubt about a column of two values but for a few cells; empty for other columns."""
+    counts = cells.value_counts(sort=True)
+    values, times = (counts.to_series(i).to_list() for i in (0, 1))
+    rest = sum(times[2:])
+    lower = {value.lower() for value in values[:2]}
+    are_truths = bool(lower.intersection(_YES_WORDS)) and bool(lower.intersection(_NO_WORDS))
+    if not 2 < len(values) <= _MAX_CODES or rest > (_MAX_THIRD_TRUTHS if are_truths else _MAX_THIRD_VALUES) * len(
+        cells
+    ):
+        return ""
+    third_values = ", ".join(map(repr, values[2 : 2 + _N_EXAMPLES]))
+    codes = _quoted(",".join(f"{name}={value}" for value in values[2:]))
+    return (
+        f"{values[0]!r} and {values[1]!r}, but {rest:,} cells hold {third_values}; if these are missing answers, "
+        f"--missing-codes {codes}"
+    )
 
 
 def _classify_words(table: RawTable, name: str, present: Any, column_options: ColumnOptions) -> Column:
@@ -595,7 +627,7 @@ def _classify_words(table: RawTable, name: str, present: Any, column_options: Co
     if distinct == n and n > 2 and not (n < _MIN_COUNTED_ROWS and not (name == table.names[0] or _ID.fullmatch(name))):
         return Column(name, "id", "each text is unique")
     if distinct <= max(_MAX_CODES, n / 3) or n < _MIN_COUNTED_ROWS:
-        return Column(name, "category", f"{distinct:,} different texts")
+        return Column(name, "category", f"{distinct:,} different texts", doubt=_describe_third_value(name, sample))
     if re.search(r"text|title|comment|review|body|abstract|content|description|message", name, re.IGNORECASE):
         return Column(name, "text", f"texts of {words:.0f} words")
     return Column(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ._ends import Ends
 from ._numbers import numbers_of
 from ._roles import Column
 from ._tables import RawTable
@@ -16,10 +17,6 @@ from ._tables import RawTable
 if TYPE_CHECKING:
     from ._reading import Reading
 
-_SOURCE_COLUMN = re.compile(r"(source|from|src|node_?1|sender|ego|citing|follower|origin)(_?id)?", re.IGNORECASE)
-_TARGET_COLUMN = re.compile(
-    r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee)(_?id)?", re.IGNORECASE
-)
 _BASKET_COLUMN = re.compile(
     r"(.*[_ .-]|(?-i:.*[a-z](?=[A-Z])))?(invoice|basket|order|receipt|transaction|trans|session|ticket|cart|bill)s?"
     r"([_ .-]?(id|no|nr|number|num|code|key|name|date))?",
@@ -29,15 +26,13 @@ _ITEM_COLUMN = re.compile(r".*(item|product|article|sku|description|stock|sympto
 _TOTAL_CELL = re.compile(r"(grand |sub)?(totals?|sum|summe|gesamt|total general|average|mean)\W*", re.IGNORECASE)
 _N_LABEL_COLUMNS = 3  # A row of totals says so in one of the first three columns.
 _CODE_COLUMN = re.compile(r".*(code|sku|id|no|number)", re.IGNORECASE)
-_SEQUENCE_COLUMN = re.compile(
-    r"(.*[_ .-])?(user|subject|patient|person|session|sequence|animal|player|customer|visitor)([_ .-].*|id)?|.+[_ .-]id",
-    re.IGNORECASE,
-)
 
 
-def find_shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
+def find_shape(
+    table: RawTable, columns: Sequence[Column], ends: Ends | None, has_sequences: bool
+) -> tuple[str, tuple[str, ...]]:
     """Find the kind of a table, and notes about it."""
-    shape, notes = _classify_table(table, columns)
+    shape, notes = _classify_table(table, columns, ends, has_sequences)
     return shape, (*notes, *_describe_total_row(table))
 
 
@@ -54,27 +49,31 @@ def _describe_total_row(table: RawTable) -> tuple[str, ...]:
     )
 
 
-def _classify_table(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
+def _classify_table(
+    table: RawTable, columns: Sequence[Column], ends: Ends | None, has_sequences: bool
+) -> tuple[str, tuple[str, ...]]:
     if is_named_matrix(table):
         return "matrix", ("rows and columns have the same names: a matrix of pairs",)
-    names, roles = [column.name for column in columns], [column.role for column in columns]
-    if (
-        len(names) in (2, 3, 4)
-        and any(map(_SOURCE_COLUMN.fullmatch, names[:2]))
-        and any(map(_TARGET_COLUMN.fullmatch, names[:2]))
-    ):
-        return "pairs", ()
+    if ends is not None:
+        return "pairs", (_describe_ends(ends),)
     long = long_columns(table, columns)
     if long is not None:
         return "baskets", (
             f"several rows share {long[0]!r}: one row per item. --rows long collects the items {long[1]!r} of each",
         )
-    interleaved = _describe_interleaving(table, columns)
-    if interleaved:
-        return "sequences", (interleaved,)
-    if "text" in roles:
+    if has_sequences:
+        return "sequences", ()
+    if any(column.role == "text" for column in columns):
         return "texts", ()
     return "table", ()
+
+
+def _describe_ends(ends: Ends) -> str:
+    weights = f", with weights in {ends.weight!r}" if ends.weight else ""
+    return (
+        f"edges between the nodes of {ends.columns[0]!r} and {ends.columns[1]!r}{weights}; --columns names others, and "
+        "--directed uses directions"
+    )
 
 
 def is_named_matrix(table: RawTable) -> bool:
@@ -96,15 +95,6 @@ def is_symmetric_matrix(table: RawTable) -> bool:
         return False
     values = np.column_stack([numbers_of(column, table.separator).values for column in table.columns])
     return bool((values == values.T).all())
-
-
-def is_clock(table: RawTable, name: str) -> bool:
-    """Return True if the name or the values of a column are those of a time or date."""
-    from ._roles import ColumnOptions, find_column
-
-    column = find_column(table, name, ColumnOptions())
-    named = re.fullmatch(r"(.*[_ .-])?(time|time_?stamp|date|date_?time|year|month|day|epoch|ts)", name, re.IGNORECASE)
-    return named is not None or column.role in ("date", "clock")
 
 
 def matrix_of(table: RawTable) -> np.ndarray:
@@ -133,19 +123,6 @@ def long_columns(table: RawTable, columns: Sequence[Column]) -> tuple[str, str] 
     return (baskets[0], items[0]) if cells.n_unique() <= 0.8 * len(cells) else None
 
 
-def _describe_interleaving(table: RawTable, columns: Sequence[Column]) -> str:
-    """Return a note if rows of several sequences are mixed: the ids of sequences alternate."""
-    for column in columns:
-        if not _SEQUENCE_COLUMN.fullmatch(column.name) or column.n_missing or column.role in ("text", "id", "binary"):
-            continue
-        cells = table.texts(column.name)
-        changes, distinct = int((cells != cells.shift(1)).sum() or 0) + 1, cells.n_unique()
-        if 1 < distinct < len(cells) / 3 and changes > 3 * distinct:
-            option = f"--sequence {shlex.quote(column.name)}"
-            return f"rows of {distinct:,} {column.name!r} are mixed: {option} makes each a sequence"
-    return ""
-
-
 def commands_for(reading: Reading, path: str) -> list[str]:
     """Return the commands that fit a file, ready to copy."""
     file = shlex.quote(path)
@@ -158,7 +135,7 @@ def commands_for(reading: Reading, path: str) -> list[str]:
         return [f"latentia communities {file} -k auto", f"latentia matrix {file} -k 10"]
     commands = []
     if reading.shape == "sequences":
-        sequence = next(c.name for c in reading.columns if f"{c.name!r} are mixed" in " ".join(reading.notes))
+        sequence = reading.sequence
         symbols = [name for name in by_role.get("category", []) if name != sequence]
         step = f" --column {shlex.quote(symbols[0])}" if symbols else ""
         commands += [f"latentia hmm {file} -k 2:6 --sequence {shlex.quote(sequence)}{step}"]

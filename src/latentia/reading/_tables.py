@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = {".csv": ",", ".tsv": "\t"}
 _PARQUET, _JSON = (".parquet", ".pq"), (".jsonl", ".ndjson", ".json")
+_N_LISTED_ROWS = 5  # in a note
 _N_SAMPLE_ROWS = 1000  # rows that decide the types of columns
 _CHUNK_ROWS = 10_000
 _MAX_COLUMNS = 1_000_000
@@ -116,6 +117,28 @@ class RawTable:
         if column.dtype != pl.String:
             column = self.reread(place) if self.reread is not None else _number_texts(column)
         return column.fill_null("")
+
+    def take(self, places: np.ndarray) -> RawTable:
+        """Return the table with these rows, in this order."""
+        reread, rows = self.reread, [self.rows[int(place)] for place in places]
+        columns = [column.gather(places) for column in self.columns]
+        return replace(self, columns=columns, rows=rows, reread=reread and (lambda i: reread(i).gather(places)))
+
+    def drop_blank_rows(self) -> RawTable:
+        """Return the table without the rows in which no cell has a value, with a note that counts them."""
+        blank: Any = None
+        for column in self.columns:
+            empty = column.is_null()
+            empty = empty if column.dtype.is_numeric() else empty | (column.fill_null("").str.strip_chars() == "")
+            blank = empty if blank is None else blank & empty
+            if not blank.any():
+                return self
+        if len(self.names) < 2 or blank.all():
+            return self
+        rows = [self.rows[int(i)] for i in blank.arg_true()]
+        listed = ", ".join(map(str, rows[:_N_LISTED_ROWS])) + (", ..." if len(rows) > _N_LISTED_ROWS else "")
+        note = f"{len(rows):,} rows without any value were left out: {self.unit} {listed}"
+        return replace(self.take((~blank).arg_true().to_numpy()), notes=(*self.notes, note))
 
     def place(self, row: int, name: str) -> str:
         """Return the file, line and column of a cell."""
@@ -625,7 +648,8 @@ def convert_column(column: Any) -> Any:
             dtype=pl.String,
         )
     if kind == pl.Datetime:
-        return column.dt.to_string("iso:strict")
+        are_days = bool((column.dt.truncate("1d") == column).all())
+        return column.dt.date().cast(pl.String) if are_days else column.dt.to_string("iso:strict")
     return column.cast(pl.String) if kind != pl.Null else pl.Series([None] * len(column), dtype=pl.String)
 
 

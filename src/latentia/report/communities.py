@@ -164,14 +164,17 @@ def _join_short_names(members: Sequence[tuple[str, float]]) -> str:
     return ", ".join(cut(name, _MAX_SHORT_NAME) for name, _ in members[:_N_PRINTED])
 
 
-def memberships_of(names: Sequence[str], degrees: np.ndarray, shares: np.ndarray, threshold: float) -> Table:
-    """Build the table of nodes: edges, strongest community, all listed communities, and shares; empty if unknown."""
+def memberships_of(
+    names: Sequence[str], degrees: np.ndarray, shares: np.ndarray, threshold: float, weighted: bool = False
+) -> Table:
+    """Build the table of nodes: edges or their weight, strongest community, all listed ones, and shares; empty if unknown."""
     rows = [None if np.isnan(row[0]) else row for row in shares]
     strongest = [None if row is None else int(row.argmax()) for row in rows]
     parts = ([None if row is None else row[k] for row in rows] for k in range(shares.shape[1]))
     listed = [_largest_first(row, threshold) for row in shares]
+    degree = Column("weight of edges" if weighted else "edges", degrees, ".10g")
     columns = (
-        Column("node", names), Column("edges", degrees, ".10g"), Column("community", strongest),
+        Column("node", names), degree, Column("community", strongest),
         Column("communities", listed, lambda communities: " ".join(map(str, communities))),
         *(Column(f"community {k}", row, ".5f") for k, row in enumerate(parts)),
     )  # fmt: skip
@@ -183,7 +186,7 @@ def _tables(model: Any, graph: Graph | _Expected, threshold: float) -> tuple[Tab
     connectivity = block([f"community {k}" for k in numbers], model.connectivity_)
     above = Column("above", ["yes" if abs(value) > edge else "no" for value in values])
     return (
-        memberships_of(_names(model), graph.degrees, model.memberships_, threshold),
+        memberships_of(_names(model), graph.degrees, model.memberships_, threshold, graph.weighted),
         Table("connectivity", (Column("community", numbers), *connectivity), file="connectivity.csv"),
         Table("spectrum", (*directions(values, edge), above), file="spectrum.csv"),
     )

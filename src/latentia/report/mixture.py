@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 
 from ..effects import Effects
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
+from ..reading import positive_value
 from ..summaries import Answer, Column, Figure, Summary, Table, block, grade_columns
 from ._effects import effects_lines, effects_parts
 from .figures import means_map, places_on_a_plane, points
@@ -70,6 +72,11 @@ def summarize_mixture(
         )
     size, names = len(means), column_names(columns, means.shape[1])
     overall = _expect_columns(model, means) if values is None else _measure_columns(values)
+    hidden_names = set() if is_gaussian else _complements(model)
+    if hidden_names:
+        shown = np.array([name not in hidden_names for name in names])
+        names, means, overall = list(compress(names, shown)), means[:, shown], (overall[0][shown], overall[1][shown])
+        values = None if values is None else values[:, shown]
     distances = (means - overall[0]) / overall[1]
     most_probable = None if probabilities is None else probabilities.argmax(axis=1)
     plane = (
@@ -106,6 +113,23 @@ def summarize_mixture(
         reading=(("Scaling", _SCALING_MEANING),) if scaling else (),
         lines=() if effects is None else effects_lines(*effects, titles),
     )
+
+
+def _complements(model: MultiViewMixture) -> set[str]:
+    """Return the features of columns of two categories that say the same as the other one, such as "smokes = no"."""
+    if model.kinds is None:
+        return set()
+    features = {name for names in model.feature_names or () for name in names}
+    categories: dict[str, list[str]] = {}
+    for column, label, _ in model.parameters:
+        if model.kinds[column] == "categorical":
+            categories.setdefault(column, []).append(label.removeprefix("probability of "))
+    hidden_names = {
+        f"{column} = {next(value for value in pair if value != positive_value(pair))}"
+        for column, pair in categories.items()
+        if len(pair) == 2
+    }
+    return hidden_names & features
 
 
 def _build_columns_table(model: MultiViewMixture) -> Table:

@@ -273,6 +273,11 @@ def _edges(model: Any, names: list[str], threshold: float) -> Table:
 # --- rows that are explained ----------------------------------------------------------------------------------------
 
 
+def _capitalize(name: str) -> str:
+    """Begin a place such as "row 3" with a capital; return names of the user as they are."""
+    return name.capitalize() if name.startswith(("row ", "line ")) else name
+
+
 def _explain_rows(
     model: Any, X: Any, names: list[str], rows: Sequence[int], labels_of_rows: list[str], diagnoses: Any, printed: bool
 ) -> tuple[Section, ...]:
@@ -332,7 +337,7 @@ def _tabulate_row(present: np.ndarray, name: str, diagnosis: Any, names: list[st
         Column("speaks for it", [[texts[j] for j in findings] for findings in speaking], kind="words"),
     )
     accuracy_text = "" if diagnosis.exact else f"Probabilities have an error of about {percent(diagnosis.error)}."
-    caption = f"{name.capitalize()}: {int(present.sum())} findings present" if printed else ""
+    caption = f"{_capitalize(name)}: {int(present.sum())} findings present" if printed else ""
     return Table(f"explained {name}", columns, caption=caption, note=accuracy_text, rest="report.html")
 
 

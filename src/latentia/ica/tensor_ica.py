@@ -819,6 +819,6 @@ def _check_left_out_variance(whitening: Whitening, moments: _Moments, noisy: boo
         Check(
             "variance left out", f"1 - sum of {'K + 12' if noisy else 'K'} eigenvalues", left_out, at_most(_MAX_LEFT_OUT),
             f"Share of the variance outside the {n_kept} leading principal directions. Sources there would mix with the "
-            "recovered ones, which parts of the data cannot show.", "Theorem 7.3", "verdict",
+            "recovered ones, which parts of the data cannot show.", "Theorem 7.3", "caution",
         )
     ]  # fmt: skip

@@ -435,3 +435,12 @@ def test_errors_in_noise_that_the_cumulant_does_not_show():
                 wrong += supported and not 0.5 < true / expected < 2
     assert np.mean(clean) > 0.8
     assert wrong <= 2
+
+
+def test_a_cloud_with_tails_in_every_direction_has_no_sources():
+    rng = np.random.default_rng(101)
+    rows = rng.standard_normal((1500, 4)) / np.sqrt(rng.chisquare(5, (1500, 1)) / 5)
+    with pytest.warns(NotSupportedWarning):
+        evidence = TensorICA().fit(rows).evidence_
+    assert evidence["cumulant above noise"].holds is False
+    assert evidence.found_again.max() < 0.75

@@ -2,9 +2,9 @@
 
     python benchmarks/empty_worlds.py [--seeds 1000-1009] [--family TensorICA] [--law Gaussian]
 
-Rows are one cloud: Gaussian, uniform, or with tails in every direction like those of t with 3 or 5 degrees of freedom. A seed draws
-200 to 2,000 rows, 3 to 5 columns, and whether these are correlated. Uniform columns are sources, which `TensorICA` should find:
-they are left out there. Limits were set on seeds below 1000.
+Rows are one cloud: Gaussian, uniform, or with tails in every direction like those of t with 3 or 5 degrees of freedom. A seed
+draws 200 to 2,000 rows, 3 to 5 columns, and whether these are correlated. Uniform columns are sources, which `TensorICA`
+should find: they are left out there. Limits were set on seeds below 1000.
 """
 
 from __future__ import annotations

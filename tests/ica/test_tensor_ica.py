@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import latentia
 from latentia import LatentiaError
 from latentia.datasets import planted
-from latentia.exceptions import EvidenceWarning
+from latentia.exceptions import EvidenceWarning, NotSupportedWarning
 from latentia.ica import TensorICA, _fast_ica, tensor_ica
 from latentia.metrics import amari_index
 from latentia.passes import Blocks

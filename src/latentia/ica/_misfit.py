@@ -43,10 +43,10 @@ class CumulantFit(NamedTuple):
     limit : float
         Ratio that noise seldom exceeds; larger for fewer than four components, which have few entries.
     excess : float or None
-        |C|^2 over its mean for Gaussian data, about one for such data; or, if that is nearer to its limit, without the part
-        of a cloud with tails in every direction, over its noise. None if there is nothing to compare.
+        |C|^2 over its mean for Gaussian data, about one for such data; lower if C is like that of a cloud with tails in every
+        direction. None if there is nothing to compare.
     min_excess : float
-        Excess of such data in one of two hundred fits; larger for few components.
+        Excess of Gaussian data in one of two hundred fits; larger for few components.
     noise : SymmetricFour
         Noise tensor N of the first split.
     rotation_error : float or ndarray of shape (K,)
@@ -121,10 +121,8 @@ def measure_cumulant_fit(
         0.0 if is_noisy else _estimate_rotation_error(np.diag(_extract_repeated(cumulant)[1]), 12 * variance)
     )
     excess, min_excess = _measure_excess(cumulant, variance, len(splits))
-    if not is_noisy and k >= _MIN_CLOUD_WIDTH:
-        cloud_excess, min_cloud_excess = _measure_cloud_excess(cumulant, noises)
-        if cloud_excess * min_excess < excess * min_cloud_excess:
-            excess, min_excess = cloud_excess, min_cloud_excess
+    if not is_noisy and k >= _MIN_CLOUD_WIDTH and excess > min_excess:
+        excess = min(excess, min_excess * _measure_cloud_excess(cumulant, noises) / NOISE_RATIO)
     return CumulantFit(misfit, limit, excess, min_excess, noises[0], rotation_error)
 
 
@@ -178,22 +176,20 @@ def _measure_excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> 
     return cumulant.norm_squared() / (12 * variance * fourth), max(NOISE_RATIO, min_excess)
 
 
-def _measure_cloud_excess(cumulant: SymmetricFour, noises: list[SymmetricFour]) -> tuple[float, float]:
+def _measure_cloud_excess(cumulant: SymmetricFour, noises: list[SymmetricFour]) -> float:
     """Measure the squared cumulant over noise, both without the part that a cloud with tails in every direction has.
 
     The cumulant of such a cloud is a multiple of the symmetric tensor with entries 1 at kkll and 3 at kkkk, and so has no
     directions that sources could have, however large it is.
     """
     k = cumulant.dim
-    entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - 1
 
     def without_cloud(tensor: SymmetricFour) -> float:
         trace = float(_extract_repeated(tensor)[1].sum())
         return max(float(tensor.norm_squared()) - 3 * trace**2 / (k * (k + 2)), 0.0)
 
     noise = float(np.mean([without_cloud(tensor) for tensor in noises]))
-    limit = float(stats.f.isf(_GAUSSIAN_CHANCE, entries, len(noises) * entries))
-    return without_cloud(cumulant) / max(noise, np.finfo(float).tiny), max(NOISE_RATIO, limit)
+    return without_cloud(cumulant) / max(noise, np.finfo(float).tiny)
 
 
 def _estimate_rotation_error(kurtosis: np.ndarray, variance: float) -> np.ndarray:

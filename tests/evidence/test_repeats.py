@@ -51,6 +51,17 @@ def test_axes_of_a_cloud_are_near_others_by_chance() -> None:
     assert not no_better_than_chance(ComponentView(shares, signed=True), ComponentView(-shares[::-1], signed=True))
 
 
+def test_axes_that_are_much_nearer_than_random_ones_show_that_others_are_not_by_chance() -> None:
+    """Three of five axes have a correlation of .94 with theirs, two of .6: their mean alone might be chance."""
+    rng = np.random.default_rng(5)
+    shares = np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    near = np.array([0.94, 0.94, 0.94, 0.6, 0.6])[:, None]
+    others = near * shares[:5] + np.sqrt(1 - near**2) * shares[5:]
+    assert near.mean() < 0.82
+    first, second = (ComponentView(np.hstack([rows, -rows]), signed=True) for rows in (shares[:5], others))
+    assert not no_better_than_chance(first, second)
+
+
 def test_what_rows_without_components_give_is_not_found_again() -> None:
     """One row of any size, wide counts in any order, and columns that have nothing to do with each other."""
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import latentia
 from latentia import LatentiaError
 from latentia.datasets import planted
-from latentia.exceptions import EvidenceWarning
+from latentia.exceptions import EvidenceWarning, NotSupportedWarning
 from latentia.ica import TensorICA, _fast_ica, tensor_ica
 from latentia.metrics import amari_index
 from latentia.passes import Blocks
@@ -74,8 +74,10 @@ def test_more_features_than_sources():
 
 def test_fewer_components_than_sources_do_not_hold(data):
     evidence = TensorICA(4).fit(data.X).evidence_
-    assert evidence["variance left out"].holds is False
+    left_out = evidence["variance left out"]
+    assert left_out.holds is False
     assert not evidence.holds
+    assert evidence.component_errors.min() >= np.sqrt(left_out.measured)
 
 
 def test_the_same_bits_for_any_input_form_and_number_of_threads(data):
@@ -433,3 +435,12 @@ def test_errors_in_noise_that_the_cumulant_does_not_show():
                 wrong += supported and not 0.5 < true / expected < 2
     assert np.mean(clean) > 0.8
     assert wrong <= 2
+
+
+def test_a_cloud_with_tails_in_every_direction_has_no_sources():
+    rng = np.random.default_rng(101)
+    rows = rng.standard_normal((1500, 4)) / np.sqrt(rng.chisquare(5, (1500, 1)) / 5)
+    with pytest.warns(NotSupportedWarning):
+        evidence = TensorICA().fit(rows).evidence_
+    assert evidence["cumulant above noise"].holds is False
+    assert evidence.found_again.max() < 0.75

@@ -98,3 +98,12 @@ def test_tables_of_tiny_numbers_have_a_finite_score_or_an_error(estimator):
                 model.score(rows)
     with pytest.raises(LatentiaError, match="give the data in other units"):
         estimator.fit(table * 1e-310)
+
+
+def test_parts_of_tables_with_large_means_are_structure():
+    """Weights from four columns are noisier than the rows vary, so that they must be shrunk before they predict the others."""
+    rng = np.random.default_rng(3)
+    table = 10 + rng.standard_normal((400, 2)) @ rng.standard_normal((2, 8)) + rng.standard_normal((400, 8))
+    assert ApproximateNMF(4).fit(table).evidence_["better than the mean row"].holds
+    permuted = rng.permuted(table, axis=0)
+    assert not ApproximateNMF(4).fit(permuted).evidence_["better than the mean row"].holds

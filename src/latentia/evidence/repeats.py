@@ -27,6 +27,7 @@ _FEATURE_WEIGHT = 0.25  # weight of the displayed columns, if they repeat less t
 _DISCOUNT = 2 / 3  # factor for repeats that data without components would show too
 _N_ROTATIONS, _CHANCE_QUANTILE = 200, 0.95  # random rotations, and the quantile of their agreement
 _MAX_AXES = 30  # more random axes are hardly ever near each other
+_MAX_AXIS_CORRELATION = 0.95  # axes that are nearer count no more, so that one of them does not speak for all
 _PART_TEXTS = {
     "nodes": "three quarters of the edges",
     "variance": "halves of the rows",
@@ -119,19 +120,27 @@ def no_better_than_chance(view: ComponentView, other_view: ComponentView) -> boo
     """Return True if two fits agree no better than randomly rotated axes do.
 
     A few axes of one space are always near some others: in three dimensions matched random axes have a mean correlation of .8.
-    So the test is on components without a sign, all together.
+    So the test is on components without a sign, all together. Random axes are all about as near; so in a second measure
+    those that are much nearer than others count more.
     """
     k = len(view.shares)
     if not view.signed or not 1 < k <= _MAX_AXES:
         return False
-    return bool(repeat_shares(view, other_view).mean() <= _chance_agreement(k))
+    return bool((_measure_agreement(repeat_shares(view, other_view)) <= _chance_agreement(k)).all())
+
+
+def _measure_agreement(correlations: np.ndarray) -> np.ndarray:
+    """Return the means of r and of -log(1 - r^2) over matched axes."""
+    capped = np.minimum(correlations, _MAX_AXIS_CORRELATION)
+    return np.array([correlations.mean(), -np.log1p(-(capped**2)).mean()])
 
 
 @cache
-def _chance_agreement(k: int) -> float:
-    """Return the mean correlation that k matched random axes seldom exceed."""
+def _chance_agreement(k: int) -> np.ndarray:
+    """Return the agreement that k matched random axes seldom exceed."""
     rotations = np.abs(np.linalg.qr(np.random.default_rng(0).standard_normal((_N_ROTATIONS, k, k)))[0])
-    return float(np.quantile([table[linear_sum_assignment(-table)].mean() for table in rotations], _CHANCE_QUANTILE))
+    agreements = [_measure_agreement(table[linear_sum_assignment(-table)]) for table in rotations]
+    return np.asarray(np.quantile(agreements, _CHANCE_QUANTILE, axis=0))
 
 
 def neighbour_checks(component_view: ComponentView, stretch_length: int) -> list[Check]:

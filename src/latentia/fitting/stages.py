@@ -201,6 +201,14 @@ class Fitted(Generic[Moments, Parameters]):
                     answers.append((self._part(first), self._part(second)))
         return answers
 
+    def first_half_and_other_rows(self) -> tuple[Parameters, Blocks]:
+        """Return the answer of the first half that was compared, and all other rows; without halves the answer of all rows."""
+        if not self.compared:
+            return self.model, Subset(self.folds.all, self.folds, self.rows).rows
+        half = self.compared[0]
+        others = tuple(group for group in self.folds.all if group not in half)
+        return self._models[half], Subset(others, self.folds, self.rows).rows
+
     def repeat_shares(self) -> np.ndarray | None:
         """Measure how much of each component repeats on halves, shape (K,); return None without halves."""
         if self.component_view is None:

@@ -31,6 +31,7 @@ _FALSE_ALARM = 0.01  # chance that noise is above the limit
 _GAUSSIAN_CHANCE = 0.005  # chance that Gaussian rows are taken as non-Gaussian
 _ERROR_PER_SHARE = 1.7  # amplitude of other sources in a recovered one, for a misfit as large as the cumulant
 _MIN_VARIANCE = 1e-2  # smallest variance of a half in white coordinates
+_MIN_CLOUD_WIDTH = 3  # In two directions most of the cumulant of two sources is like that of a cloud.
 _MANY_COMPONENTS = 16  # From here on one split has enough entries.
 
 
@@ -43,7 +44,8 @@ class CumulantFit(NamedTuple):
     limit : float
         Ratio that noise seldom exceeds; larger for fewer than four components, which have few entries.
     excess : float or None
-        |C|^2 over its mean for Gaussian data; about one for such data. None if there is nothing to compare.
+        |C|^2 over its mean for Gaussian data, about one for such data; lower if C is like that of a cloud with tails in every
+        direction. None if there is nothing to compare.
     min_excess : float
         Excess of Gaussian data in one of two hundred fits; larger for few components.
     noise : SymmetricFour
@@ -109,9 +111,9 @@ def measure_cumulant_fit(
     entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - (k * n_sources if is_noisy else k * (k + 1) // 2)
     limit = _compute_limit(entries, len(noises))
     ratio = max(ratio_of(residual, noise), ratio_of(other_part, other_noise))
-    excess = max(other_part - (limit if is_noisy else 1.0) * other_noise, 0.0) if ratio > limit else 0.0
+    beyond = max(other_part - (limit if is_noisy else 1.0) * other_noise, 0.0) if ratio > limit else 0.0
     size = float(residual + kurtosis @ kurtosis)
-    misfit = Misfit(float(ratio), float(np.sqrt(ratio_of(excess, size))))
+    misfit = Misfit(float(ratio), float(np.sqrt(ratio_of(beyond, size))))
     if is_noisy:
         unmixing = np.linalg.inv(np.linalg.cholesky(unmixing @ sums.covariance @ unmixing.T)) @ unmixing
         cumulant = sums.cumulant(unmixing.T)
@@ -119,7 +121,10 @@ def measure_cumulant_fit(
     rotation_error = (
         0.0 if is_noisy else _estimate_rotation_error(np.diag(_extract_repeated(cumulant)[1]), 12 * variance)
     )
-    return CumulantFit(misfit, limit, *_measure_excess(cumulant, variance, len(splits)), noises[0], rotation_error)
+    excess, min_excess = _measure_excess(cumulant, variance, len(splits))
+    if not is_noisy and k >= _MIN_CLOUD_WIDTH and excess > min_excess:
+        excess = min(excess, min_excess * _measure_cloud_excess(cumulant, noises))
+    return CumulantFit(misfit, limit, excess, min_excess, noises[0], rotation_error)
 
 
 def _whiten_half(half: FourthCumulants, matrix: np.ndarray) -> SymmetricFour:
@@ -170,6 +175,24 @@ def _measure_excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> 
     fourth, second = k * (k + 1) * (k + 2) * (k + 3) // 24, k * (k + 1) // 2
     min_excess = float(stats.f.isf(_GAUSSIAN_CHANCE, fourth, n_splits * second))
     return float(ratio_of(cumulant.norm_squared(), 12 * variance * fourth)), max(NOISE_RATIO, min_excess)
+
+
+def _measure_cloud_excess(cumulant: SymmetricFour, noises: list[SymmetricFour]) -> float:
+    """Measure the squared cumulant over the limit of noise, both without the part of a cloud with tails in every direction.
+
+    The cumulant of such a cloud is a multiple of the symmetric tensor with entries 1 at kkll and 3 at kkkk, and so has no
+    directions that sources could have, however large it is.
+    """
+    k = cumulant.dim
+
+    def without_cloud(tensor: SymmetricFour) -> float:
+        trace = float(_extract_repeated(tensor)[1].sum())
+        return max(float(tensor.norm_squared()) - 3 * trace**2 / (k * (k + 2)), 0.0)
+
+    noise = float(np.mean([without_cloud(tensor) for tensor in noises]))
+    entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - 1
+    limit = min(NOISE_RATIO, float(stats.f.isf(_GAUSSIAN_CHANCE, entries, len(noises) * entries)))
+    return float(ratio_of(without_cloud(cumulant), limit * noise))
 
 
 def _estimate_rotation_error(kurtosis: np.ndarray, variance: float) -> np.ndarray:

@@ -21,7 +21,7 @@ from ..evidence import (
     missing_checks,
     trivial_checks,
 )
-from ..evidence.limits import MAX_RELATIVE_ERROR
+from ..evidence.limits import MAX_RELATIVE_ERROR, STANDARD_ERRORS
 from ..exceptions import LatentiaError
 from ..linalg import unit_rows
 from ..linalg.ratios import ratio_of
@@ -351,7 +351,10 @@ def _count_pure_rows(measured: FitMeasurements) -> np.ndarray:
 
 
 def feature_prediction_checks(rows: np.ndarray, components: np.ndarray, mixing: str, seed: int) -> list[Check]:
-    """Check that weights from half of the features predict the other half better than the mean row does."""
+    """Check that weights from half of the features predict the other half better than multiples of the mean row do.
+
+    Weights from few features are noisy, so both predictions are first shrunk towards the mean row, by least squares.
+    """
     d = rows.shape[1]
     if d < 2 or len(rows) < 2:
         return []
@@ -360,18 +363,33 @@ def feature_prediction_checks(rows: np.ndarray, components: np.ndarray, mixing: 
     gaps = missing_entries(rows)
     means = rows.mean(axis=0, keepdims=True) if gaps is None else np.nanmean(rows, axis=0, keepdims=True)
     for known_columns, held_columns in ((order[: d // 2], order[d // 2 :]), (order[d // 2 :], order[: d // 2])):
-        for model, total in ((components, fitted), (means, trivial)):
-            weights = row_weights(rows[:, known_columns], model[:, known_columns], mixing)  # type: ignore[arg-type]
-            residual = rows[:, held_columns] - weights @ model[:, held_columns]
-            sizes = (
-                np.full(len(rows), len(held_columns))
-                if gaps is None
-                else np.count_nonzero(~gaps[:, held_columns], axis=1)
+        is_observed = np.ones((len(rows), len(held_columns))) if gaps is None else ~gaps[:, held_columns]
+        held = np.where(is_observed, rows[:, held_columns] - means[:, held_columns], 0.0)
+        multiples, mixtures = (
+            is_observed
+            * (
+                row_weights(rows[:, known_columns], model[:, known_columns], mixing) @ model[:, held_columns]  # type: ignore[arg-type]
+                - means[:, held_columns]
             )
-            squares = np.nansum(residual**2, axis=1)
+            for model in (means, components)
+        )
+        sizes = is_observed.sum(axis=1)
+        for predictions, total in (([multiples, mixtures], fitted), ([multiples], trivial)):
+            squares = np.square(held - _shrink(predictions, held)).sum(axis=1)
             variance = max(float(squares.mean()) / max(float(sizes.mean()), 1), np.finfo(float).tiny)
             total -= 0.5 * (squares / variance + sizes * np.log(variance))
-    return trivial_checks(fitted, trivial, extra=0, n_rows=len(rows), against="the mean row")
+    return trivial_checks(
+        fitted, trivial, extra=0, n_rows=len(rows), against="the mean row", deviations=STANDARD_ERRORS
+    )
+
+
+def _shrink(predictions: list[np.ndarray], held: np.ndarray) -> np.ndarray:
+    """Return the combination of predictions that is nearest to what is held out; the last one counts only if it helps."""
+    table = np.array([one.ravel() for one in predictions])
+    factors = np.linalg.lstsq(table.T, held.ravel(), rcond=None)[0]
+    if len(factors) > 1 and factors[-1] <= 0:
+        return _shrink(predictions[:-1], held)
+    return np.asarray((factors @ table).reshape(held.shape))
 
 
 def _side_measurements(

@@ -324,7 +324,10 @@ class ApproximateNMF(FactorModel[None, "_Solution"]):
         clipped = estimate_clipping_bias(rows, solution.components, self.n_splits, self._seed, self.n_jobs)
         for common_error in (measure_freedom(solution.components, weights), clipped, bend.bias, misfit.bias(distances)):
             parts = parts.widen(common_error, self._max_distance)
-        return self._build_checks(solution, rows, weights, parts, limit, bend, misfit), parts
+        checks = self._build_checks(solution, rows, weights, parts, limit, bend, misfit)
+        half, other_rows = fitted.first_half_and_other_rows()
+        held_rows = to_dense(sample_rows(other_rows, _MAX_SAMPLE)[0])
+        return checks + feature_prediction_checks(held_rows, half.components, "cone", self._seed), parts
 
     def _build_checks(
         self,
@@ -353,7 +356,6 @@ class ApproximateNMF(FactorModel[None, "_Solution"]):
             structure_check(misfit),
             surplus_check(measured),
         ]  # fmt: skip
-        checks += feature_prediction_checks(rows, solution.components, "cone", self._seed)
         checks.append(
             Check(
                 "freedom of the factors", "", float(measure_freedom(solution.components, weights).mean()), None,

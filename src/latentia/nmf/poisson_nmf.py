@@ -336,10 +336,8 @@ class PoissonNMF(FactorModel[None, _Solution]):
 
     def _prediction_checks(self, fitted: Fitted[None, _Solution]) -> list[Check]:
         """Check that components of a half of the rows predict one half of the columns of other rows from the other half."""
-        halves = fitted.compared[:1]
-        half_model: Any = fitted.cached_model(halves[0]) if halves else fitted.model
-        other_folds = tuple(g for g in fitted.folds.all if g not in halves[0]) if halves else fitted.folds.all
-        rows = sparse.csr_array(Subset(other_folds, fitted.folds, fitted.rows).rows.some_rows(_MAX_ROWS)[0])
+        half_model, other_rows = fitted.first_half_and_other_rows()
+        rows = sparse.csr_array(other_rows.some_rows(_MAX_ROWS)[0])
         first_half = np.random.default_rng([self._seed, 102]).permutation(rows.shape[1]) % 2 == 0
         mean = half_model.shares @ half_model.components
         models = [_mix_with_mean(components, mean) for components in (half_model.components, mean[None])]

@@ -185,10 +185,11 @@ def test_counts_are_matched_by_their_words(call, rows, results, tmp_path):
     printed = call("apply", out, tmp_path / "docword.q.txt", "--out", tmp_path / "a")
     assert "5 of 14 words are unknown to the model" in printed
     model = latentia.load(out / "model.npz")
-    table = np.zeros((2, model.n_features_in_), int)
+    table = np.zeros((1, model.n_features_in_), int)
     table[0, [9, 2]] = 7, 2
-    found = [[float(row[f"topic {i}"]) for i in range(3)] for row in rows(tmp_path / "a" / file)]
-    np.testing.assert_allclose(found, model.transform(table), atol=1e-5)
+    known, without_words = ([row[f"topic {i}"] for i in range(3)] for row in rows(tmp_path / "a" / file))
+    np.testing.assert_allclose(np.array([known], float), model.transform(table), atol=1e-5)
+    assert without_words == ["", "", ""]
     (tmp_path / "vocab.q.txt").unlink()
     with pytest.raises(LatentiaError, match="expected 120 columns, as many as the model's words"):
         call("apply", out, tmp_path / "docword.q.txt", "--out", tmp_path / "b")

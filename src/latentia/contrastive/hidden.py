@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._parameters import Integer, check_parameter
 from ..exceptions import LatentiaError
@@ -125,7 +124,7 @@ def _to_units(cumulant: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return cumulant
 
 
-class ContrastiveGradient(BaseEstimator):
+class ContrastiveGradient:
     """Minimise any loss of s1 in u = s1 + s2, v = A s2 + s3, whose gradient is a polynomial in s1.
 
     The gradient of the expected loss is E[grad l(s1; theta)] = sum_m c_m(theta) E[s1^m] over monomials s1^m, and

@@ -329,6 +329,10 @@ class Staged(Estimator, Generic[Moments, Parameters]):
 
     def _fit_hidden_moments(self, hidden: HiddenMoments, order: int, read: Callable[[HiddenMoments], Moments]) -> Self:
         """Fit the moments of a hidden part of rows: there is no refinement, and what is doubtful about them stays so."""
+        if not isinstance(hidden, HiddenMoments):
+            raise LatentiaError(
+                f"fit_moments: expected the result of latentia.contrastive.contrast_moments, found {type(hidden).__name__}."
+            )
         hidden.check_order(order)
         self.n_features_in_, self._column_names = len(hidden.mean), hidden.column_names
         refine, self.refine = self.refine, 0

@@ -11,14 +11,14 @@ import json
 from typing import Any
 
 from latentia.cli import commands
-from latentia.cli._run import linked_parameters
+from latentia.cli._run import link_parameters
 from latentia.families import FAMILIES
 
 
 def defaults_of(record: type[Any], estimator: type[Any]) -> dict[str, Any]:
     """Return the defaults of the parameters that fields of a record without a default set."""
     parameters = inspect.signature(estimator).parameters
-    return {name: parameters[name].default for name in linked_parameters(record).values() if name in parameters}
+    return {name: parameters[name].default for name in link_parameters(record).values() if name in parameters}
 
 
 def defaults() -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from latentia.evidence import (
     enough_sizes,
     recommend,
 )
-from latentia.evidence.sizes import allowed_grades, is_worse_than_promised
+from latentia.evidence.sizes import find_allowed_grades, is_worse_than_promised
 from latentia.evidence.tensors import rank_checks
 
 
@@ -316,4 +316,4 @@ def test_numbers_that_can_be_used_come_before_those_partly_supported():
     assert recommend(sizes[2:])[0] == 4
     assert recommend(sizes[3:])[0] == 5
     assert recommend([fit(1, "supported", 1.0), *sizes])[0] == 3  # Both grades can be used: the likelihood decides.
-    assert allowed_grades(["with care", "partly"]) == {"with care"}
+    assert find_allowed_grades(["with care", "partly"]) == {"with care"}

@@ -111,7 +111,7 @@ class Option:
     @property
     def words(self) -> str:
         """Return its help in words of the form."""
-        return in_words(self.help)
+        return spell_out(self.help)
 
     @property
     def names_column(self) -> bool:
@@ -258,7 +258,7 @@ def describe(words: Sequence[str]) -> str:
     return about.get(words[0], f"{question} Of {{0}}").format(*words[1:3])
 
 
-def in_words(text: str) -> str:
+def spell_out(text: str) -> str:
     """Return a message of the command line with the labels of fields in place of options."""
 
     def label(match: re.Match[str]) -> str:
@@ -305,7 +305,7 @@ def missing_choices(command: Command, reading: Reading) -> dict[str, str]:
     return {way: _MISSING[way] for way in _MISSING_CHOICES.get(command.name, ())}
 
 
-def proposed_fields(question: Question, command: Command, reading: Reading) -> dict[str, list[str]]:
+def propose_fields(question: Question, command: Command, reading: Reading) -> dict[str, list[str]]:
     """Return the fields of a form that starts a run as it stands."""
     fields = {name: [value] for name, value in question.values.items() if name not in ("effects", "columns")}
     if "columns" in question.values and command.option("ignore") is None:
@@ -348,7 +348,7 @@ def make_words(command: Command, source: str, fields: Fields, out: str, workspac
     number, size = command.option("k"), size_of(fields) or _last(fields, "k")
     if number is not None and size:
         words += [number.flag, size]
-    fields = {**fields, **_comparison_options(command, fields), **_unused_columns(fields)}
+    fields = {**fields, **_comparison_options(command, fields), **_find_unused_columns(fields)}
     for option in command.options:
         if option.flag and (option.name not in _HIDDEN or option.name in (*READING_OPTIONS, "missing", "names")):
             words += _option_words(option, fields.get(option.name, ()), workspace)
@@ -368,7 +368,7 @@ def size_of(fields: Fields) -> str:
     return ":".join(texts.values())
 
 
-def _unused_columns(fields: Fields) -> dict[str, list[str]]:
+def _find_unused_columns(fields: Fields) -> dict[str, list[str]]:
     """Return the options that leave columns out: names with a comma are no part of a list."""
     names = [name for name in fields.get("ignore", ()) if name]
     roles = [f"{name}=ignored" for name in names if "," in name]

@@ -41,7 +41,7 @@ class Pages:
             loader=jinja2.ChoiceLoader([jinja2.PackageLoader("latentia.app"), jinja2.PackageLoader("latentia.report")]),
             autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self.templates.filters |= {"address": lambda name: quote(name), "words": forms.in_words}
+        self.templates.filters |= {"address": lambda name: quote(name), "words": forms.spell_out}
         self.common = {
             "base": self.base, "header": header_of(token), "version": __version__, "folder": str(workspace.root)
         }  # fmt: skip
@@ -70,7 +70,7 @@ class Pages:
 
     def file(self, request: Request) -> Response:
         name = request.path_params["name"]
-        fields = self.workspace.remembered(name).get("reading", {})
+        fields = self.workspace.load_forms(name).get("reading", {})
         look = self.faces.command("look")
         words, text = forms.look_words(name, fields, look, self.workspace), ""
         try:
@@ -78,7 +78,7 @@ class Pages:
         except LatentiaError as error:
             if not any(fields.values()):
                 raise
-            text = forms.in_words(self.faces.render_error(error))
+            text = forms.spell_out(self.faces.render_error(error))
             reading = forms.look(self.workspace, name, {}, self.faces)
         columns = [forms.column_row(column, fields) for column in reading.columns]
         columns.sort(key=lambda column: not column["doubtful"])
@@ -100,7 +100,7 @@ class Pages:
     def ask(self, request: Request) -> Response:
         name, key, command = request.path_params["name"], request.path_params["command"], self._command(request)
         reading, question, fields = self._question(name, key, command)
-        fields |= self.workspace.remembered(name).get(key, {})
+        fields |= self.workspace.load_forms(name).get(key, {})
         out = _result(fields)
         out = out if out and self._is_free(out) else self._free(_result_name(name, key))
         return self.page(
@@ -115,10 +115,10 @@ class Pages:
         self, name: str, key: str, command: forms.Command
     ) -> tuple[Any, forms.Question, dict[str, list[str]]]:
         """Return how a file is read, a question about it, and the fields that its form proposes."""
-        reading = forms.look(self.workspace, name, self.workspace.remembered(name).get("reading", {}), self.faces)
+        reading = forms.look(self.workspace, name, self.workspace.load_forms(name).get("reading", {}), self.faces)
         question = forms.Question(forms.QUESTIONS[command.name], command.name, {})
         question = forms.questions(reading, self.faces).get(key, question)
-        return reading, question, forms.proposed_fields(question, command, reading)
+        return reading, question, forms.propose_fields(question, command, reading)
 
     async def start(self, request: Request) -> Response:
         name, key = request.path_params["name"], request.path_params["command"]
@@ -126,7 +126,7 @@ class Pages:
         *_, proposed = await run_in_threadpool(self._question, name, key, command)
         changed = [f for f in {*fields, *proposed} if fields.get(f, []) != list(filter(None, proposed.get(f, [])))]
         self.workspace.remember(name, key, {field: fields.get(field, []) for field in changed})
-        reading, out = self.workspace.remembered(name).get("reading", {}), _result(fields)
+        reading, out = self.workspace.load_forms(name).get("reading", {}), _result(fields)
         words = forms.make_words(command, name, reading | fields, out, self.workspace)
         return self._start(request, words, out, key)
 
@@ -164,7 +164,7 @@ class Pages:
         values = {
             "title": name, "name": name, "shell": forms.shell_line(words) if words else "", "progress": asdict(progress),
             "python": forms.python_lines(words) if words else f"import latentia\nmodel = latentia.load('{name}/model.npz')\n",
-            "about": forms.describe(words), "back": [], "text": forms.in_words(progress.error),
+            "about": forms.describe(words), "back": [], "text": forms.spell_out(progress.error),
         }  # fmt: skip
         if words[1:] and words[0] in forms.QUESTIONS:
             place = f"ask/{question or words[0]}/{quote(words[1])}"
@@ -212,7 +212,7 @@ class Pages:
             )
         elif action in ("apply", "update"):
             file = _first(fields, "file")
-            reading = self.workspace.remembered(file).get("reading", {})
+            reading = self.workspace.load_forms(file).get("reading", {})
             same = {key: reading[key] for key in ("sheet", "encoding", "missing_codes") if reading.get(key)}
             if "missing_codes" in same:  # Codes that are given replace those of the model.
                 codes = [*self._results(name).load().reading_.get("missing_codes", ()), *same["missing_codes"]]
@@ -330,7 +330,7 @@ class Pages:
         field = error.parameter if isinstance(error, LatentiaError) else None
         if isinstance(error, LatentiaError):
             text = error.problem if field in _FIELDS else self.faces.render_error(error)
-            text, status = forms.in_words(text), 400
+            text, status = forms.spell_out(text), 400
         elif isinstance(error, HTTPException):
             text, status = "There is no such page.", error.status_code
         elif isinstance(error, OSError):

@@ -128,7 +128,7 @@ class Workspace:
             raise LatentiaError(f"{APP_FOLDER}/.fields has a link. Remove it from the folder of the app.")
         return path
 
-    def remembered(self, name: str) -> dict[str, dict[str, list[str]]]:
+    def load_forms(self, name: str) -> dict[str, dict[str, list[str]]]:
         """Return the fields of the forms about a file as they were last, by the key of the form."""
         forms = read_json(self._memory_file(name))
         return {
@@ -138,7 +138,7 @@ class Workspace:
 
     def remember(self, name: str, key: str, fields: Mapping[str, Sequence[str]]) -> None:
         """Store the fields of a form about a file."""
-        forms = self.remembered(name) | {key: {field: list(values) for field, values in fields.items()}}
+        forms = self.load_forms(name) | {key: {field: list(values) for field, values in fields.items()}}
         path = self._memory_file(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path, "w", encoding="utf-8") as file:

@@ -25,7 +25,7 @@ Out = Annotated[Path, Option("--out", "-o")]
 Quiet = Annotated[bool, Option("--quiet", "-q")]
 
 
-def linked_parameters(record: type[Any]) -> dict[str, str]:
+def link_parameters(record: type[Any]) -> dict[str, str]:
     """Return the fields of a record that have no default, with the parameter of an estimator that each of them sets.
 
     That is the text beside the option in ``Annotated``, or else the name of the field. The default is the parameter's.
@@ -213,7 +213,7 @@ class Run(WorkOptions):
 
     def parameters_of(self, estimator: type[Any]) -> dict[str, Any]:
         """Return the parameters of an estimator that options set, but for the number of components."""
-        values = {parameter: getattr(self, name) for name, parameter in linked_parameters(type(self)).items()}
+        values = {parameter: getattr(self, name) for name, parameter in link_parameters(type(self)).items()}
         known = signature(estimator).parameters.keys() - {"n_components"}
         return {name: value for name, value in (values | self.parameters).items() if name in known}
 

@@ -25,7 +25,7 @@ from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import describe, number_text
 from ..evidence.sentences import ERRORS_SENTENCE
-from ..evidence.sizes import Size, all_sizes, allowed_grades, is_worse_than_promised, recommend
+from ..evidence.sizes import Size, all_sizes, find_allowed_grades, is_worse_than_promised, recommend
 from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, Folds
@@ -90,7 +90,7 @@ class Comparison:
 
 def best_graded(rows: Rows) -> Rows:
     """Return the rows of a comparison whose grades allow to choose them; see `latentia.evidence.sizes`."""
-    allowed = allowed_grades(row["grade"] for row in rows)
+    allowed = find_allowed_grades(row["grade"] for row in rows)
     return [row for row in rows if row["grade"] in allowed]
 
 

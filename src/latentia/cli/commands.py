@@ -33,7 +33,7 @@ from . import _records
 from ._json import JSON, plain
 from ._options import one_of, option_of, render_error
 from ._panels import group_options
-from ._run import Run, linked_parameters
+from ._run import Run, link_parameters
 
 COMMANDS = (
     {"look": "Show what a file holds: the role of every column, missing cells, suspicious codes, and commands to copy."}
@@ -122,7 +122,7 @@ def _options_of(name: str, record: type[Any]) -> list[inspect.Parameter]:
     """Return the fields of a record, those of its bases last, as parameters in typer's form."""
     defaults = {"out": Path(name)} | json.loads(DEFAULTS.read_text("utf-8")).get(name, {})
     defaults = {
-        field: defaults[parameter] for field, parameter in linked_parameters(record).items() if parameter in defaults
+        field: defaults[parameter] for field, parameter in link_parameters(record).items() if parameter in defaults
     }
     defaults |= {field.name: field.default for field in fields(record) if field.default is not MISSING}
     docstrings = [f"{inspect.getdoc(cls)}\n" for cls in (Run, *record.__mro__[::-1])]

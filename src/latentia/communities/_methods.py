@@ -13,7 +13,7 @@ from .._parameters import Choice, Number, check_parameter, seed_of
 from .._validation import array_of, number_table
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
-from ..fitting.base import Estimator, NamedOutput, check_size, fitted
+from ..fitting.base import Estimator, OutputNames, check_size, fitted
 from ..likelihood import draw_edges
 from ..metrics import link_auc
 from ..passes import Blocks
@@ -27,7 +27,7 @@ _MAX_WEIGHT = 1e15  # largest weight of an edge
 _N_PAIRS = 200_000  # pairs without an edge, to compare edges with
 
 
-class MembershipMethods(NamedOutput, TransformerMixin, ClusterMixin, Estimator):
+class MembershipMethods(OutputNames, TransformerMixin, ClusterMixin, Estimator):
     """Methods of fitted block models: memberships of new nodes, probabilities of links, draws."""
 
     memberships_: Annotated[np.ndarray, of.Field("V K", low=0.0, high=1.0 + of.TOLERANCE, finite=False)]

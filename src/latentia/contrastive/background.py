@@ -29,7 +29,7 @@ from .._validation import number_table, table_blocks
 from ..evidence import Check, ComponentView, PartErrors, above, error_checks
 from ..evidence.limits import MAX_DIRECTION_ERROR
 from ..exceptions import LatentiaError
-from ..fitting.base import NamedOutput, fitted, fitting
+from ..fitting.base import OutputNames, fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
 from ..moments import ColumnSpan
 from ..passes import Blocks, Folds, assign_folds
@@ -64,7 +64,7 @@ class _Fit(NamedTuple):
     coordinate_choice: CoordinateChoice
 
 
-class BackgroundPCA(NamedOutput, TransformerMixin, Staged[Moments, _Fit]):
+class BackgroundPCA(OutputNames, TransformerMixin, Staged[Moments, _Fit]):
     """Directions along which cases vary more than controls: contrastive PCA with its strength from the data.
 
     Choose it for two tables of different rows with the same columns, such as patients and healthy people, where differences

@@ -21,7 +21,7 @@ from .. import _fields as of
 from .._parameters import Choice, check_parameter
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
-from ..fitting.base import NamedOutput, fitted, fitting
+from ..fitting.base import OutputNames, fitted, fitting
 from ..fitting.stages import Fitted
 from ..linalg.ratios import ratio_of
 from ..moments import ColumnSpan, cross_cumulant
@@ -40,7 +40,7 @@ class _Parts(NamedTuple):
     s3: np.ndarray
 
 
-class ContrastiveComponents(NamedOutput, ViewsTransformer, ContrastiveEstimator):
+class ContrastiveComponents(OutputNames, ViewsTransformer, ContrastiveEstimator):
     """Split two views into a shared part and a part of each: the linear map between them, covariances and cumulants.
 
     Of rows u = s1 + s2 and v = A s2 + s3 with independent s1, s2 and s3 of any distribution, the fit learns A without a model

@@ -15,7 +15,7 @@ from .. import _fields as of
 from .._parameters import Integer, OrNone
 from ..evidence import ComponentView
 from ..exceptions import LatentiaError
-from ..fitting.base import NamedOutput, fitted, fitting
+from ..fitting.base import OutputNames, fitted, fitting
 from ..fitting.stages import Fitted
 from ..moments import ColumnSpan
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, SpecificMoments, ViewsTransformer
@@ -30,7 +30,7 @@ class _Axes(NamedTuple):
     total: float
 
 
-class ContrastivePCA(NamedOutput, ViewsTransformer, ContrastiveEstimator):
+class ContrastivePCA(OutputNames, ViewsTransformer, ContrastiveEstimator):
     """Directions of large variance in U that are not due to the part that U shares with V.
 
     Choose it in place of scikit-learn's `PCA` where a second table of the same rows sees a disturbance that is also in U.

@@ -279,7 +279,7 @@ def _read_table_steps(path: Path, options: _ReadOptions) -> Sequences:
 
 def _sequence_of(reading: Reading | None, options: _ReadOptions) -> str | None:
     """Return the column that names sequences: that of the options, or the only group among the user's roles."""
-    group = None if reading is None else reading.requested_group
+    group = None if reading is None else reading.group_by_role
     return options.sequence or (group if group not in (options.column, *(options.columns or ())) else None) or None
 
 

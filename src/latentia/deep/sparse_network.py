@@ -24,7 +24,7 @@ from .._parameters import Choice, Integer, Seed, seed_of
 from .._validation import check_sizes, number_array, table_blocks, weighted
 from ..evidence import Check, ComponentView, Evidence, PartErrors, mean_repeat_shares
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..fitting.base import NamedOutput, check_size, fitted, fitting
+from ..fitting.base import OutputNames, check_size, fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine
 from ..passes import Blocks, Folds
@@ -37,7 +37,7 @@ from ._units import MAX_POLISHES
 _OF_COLUMNS = ("scale", "offset", "noise", "variance")  # parameters of each column in a real layer
 
 
-class SparseNetwork(NamedOutput, TransformerMixin, Staged["_Table", list[Layer]]):
+class SparseNetwork(OutputNames, TransformerMixin, Staged["_Table", list[Layer]]):
     """Sparse deep network: hidden layers of units that are on or off, learned from below.
 
     The fit finds which columns belong to each unit, with signs, and how many units there are; it says for every pair of a unit

@@ -26,7 +26,7 @@ from .._parameters import Choice, Integer, NComponents, OrNone, Seed
 from .._validation import number_table, table_blocks, weighted, weighted_mean
 from ..evidence import Check, ComponentView, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..fitting.base import NamedOutput, fitted, fitting
+from ..fitting.base import OutputNames, fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine, Refinement, over, refine
 from ..metrics import atom_coherence, atom_distances
@@ -54,7 +54,7 @@ _SAMPLE = 2000
 _ONE_FEATURE = 0.75  # atoms with a larger share in one feature may be noise; planted atoms have up to half
 
 
-class IncoherentDictionary(NamedOutput, TransformerMixin, Staged[Folds, "_AtomsFit"]):
+class IncoherentDictionary(OutputNames, TransformerMixin, Staged[Folds, "_AtomsFit"]):
     """Dictionary learning that starts from the clusters of the connection graph.
 
     Choose it for rows that are combinations of a few of many atoms, also for more atoms than features: the graph finds the

@@ -161,7 +161,7 @@ def recommend(sizes: Sequence[Size], noun: str = "components") -> tuple[int, str
         Plural noun for components.
     """
     ordered = sorted(sizes, key=lambda size: size.n_components)
-    allowed = allowed_grades(size.grade for size in ordered)
+    allowed = find_allowed_grades(size.grade for size in ordered)
     usable = [size for size in ordered if size.grade in allowed]
     if _share_held_out_rows(usable):
         most_likely = max(usable, key=_mean_held_out)
@@ -190,7 +190,7 @@ def recommend(sizes: Sequence[Size], noun: str = "components") -> tuple[int, str
     return chosen.n_components, f"{chosen.n_components} {noun}: {why} (expected error {error}{limit}, {chosen.grade})."
 
 
-def allowed_grades(grades: Iterable[str]) -> set[str]:
+def find_allowed_grades(grades: Iterable[str]) -> set[str]:
     """Return the grades that a chosen number may have: those that can be used, else partly supported, else any."""
     measured = set(grades)
     return measured & {"supported", "with care"} or measured - {"not supported"} or measured

@@ -290,7 +290,7 @@ class Estimator(BaseEstimator):
         return self.summary().tables
 
 
-class NamedOutput(ClassNamePrefixFeaturesOutMixin):
+class OutputNames(ClassNamePrefixFeaturesOutMixin):
     """Estimators whose ``transform`` has a column for each component, named by the class."""
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -185,14 +185,14 @@ def _measure_cloud_excess(cumulant: SymmetricFour, noises: list[SymmetricFour]) 
     """
     k = cumulant.dim
 
-    def without_cloud(tensor: SymmetricFour) -> float:
+    def remove_cloud(tensor: SymmetricFour) -> float:
         trace = float(_extract_repeated(tensor)[1].sum())
         return max(float(tensor.norm_squared()) - 3 * trace**2 / (k * (k + 2)), 0.0)
 
-    noise = float(np.mean([without_cloud(tensor) for tensor in noises]))
+    noise = float(np.mean([remove_cloud(tensor) for tensor in noises]))
     entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - 1
     limit = min(NOISE_RATIO, float(stats.f.isf(_GAUSSIAN_CHANCE, entries, len(noises) * entries)))
-    return float(ratio_of(without_cloud(cumulant), limit * noise))
+    return float(ratio_of(remove_cloud(cumulant), limit * noise))
 
 
 def _estimate_rotation_error(kurtosis: np.ndarray, variance: float) -> np.ndarray:

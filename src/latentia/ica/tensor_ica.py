@@ -38,7 +38,7 @@ from ..evidence import (
 from ..evidence.limits import MAX_FOREIGN_SHARE, NOISE_RATIO
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.additive import Additive
-from ..fitting.base import NamedOutput, fitted, fitting
+from ..fitting.base import OutputNames, fitted, fitting
 from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
@@ -49,7 +49,7 @@ from ..moments import (
     FourthCumulants,
     FourthMoments,
     FramedSums,
-    GivenFourth,
+    HiddenFourth,
     HiddenMoments,
     WideSums,
     column_moments,
@@ -76,7 +76,7 @@ _ROUGH_OPTIONS: dict[str, Any] = {"n_init": 2, "max_iter": 30, "tol": 1e-3}  # f
 _MAX_COMPONENTS = 96  # Their fourth moments, four groups of (pairs x pairs), fit into a gigabyte.
 
 
-class TensorICA(NamedOutput, TransformerMixin, Additive["_Moments", "_Unmixing"]):
+class TensorICA(OutputNames, TransformerMixin, Additive["_Moments", "_Unmixing"]):
     """Independent component analysis by tensor decomposition of the fourth cumulant.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -319,7 +319,7 @@ class TensorICA(NamedOutput, TransformerMixin, Additive["_Moments", "_Unmixing"]
 
     def _moments_from_hidden(self, hidden: HiddenMoments) -> _Moments:
         columns = hidden.columns
-        given = GivenFourth(hidden, Coordinates(columns.mean, np.diag(self._scale(columns))))
+        given = HiddenFourth(hidden, Coordinates(columns.mean, np.diag(self._scale(columns))))
         return _Moments.from_sums(columns, self._count(columns), given, np.empty(0), 0, self.whiten is False)
 
     def _moments_from_sums(self, sums: FramedSums | WideSums) -> _Moments:
@@ -561,7 +561,7 @@ class _Moments:
 
     size: int
     total_variance: float
-    statistic: FourthMoments | GivenFourth
+    statistic: FourthMoments | HiddenFourth
     sums: np.ndarray
     folds: Folds
     n_passes: int
@@ -573,7 +573,7 @@ class _Moments:
         cls,
         columns: ColumnMoments,
         size: int,
-        statistic: FourthMoments | GivenFourth,
+        statistic: FourthMoments | HiddenFourth,
         sums: np.ndarray,
         n_passes: int,
         white: bool,

@@ -13,8 +13,8 @@ from ..moments import (
     ColumnMoments,
     Coordinates,
     FramedSums,
-    GivenVectors,
     HiddenMoments,
+    HiddenVectors,
     VectorMoments,
     VectorSums,
     WideSums,
@@ -34,7 +34,7 @@ class Moments:
     """Column statistics, and moments of groups of rows in principal coordinates."""
 
     columns: ColumnMoments
-    statistic: VectorMoments | GivenVectors
+    statistic: VectorMoments | HiddenVectors
     sums: Any
     folds: Folds
     n_passes: int
@@ -63,7 +63,7 @@ class Moments:
         """Take the third cumulant of a hidden part, in its principal coordinates."""
         columns = _check_variation(moments.columns)
         basis = np.linalg.eigh(moments.covariance)[1][:, ::-1][:, : k + OVERSAMPLE]
-        return cls(columns, GivenVectors(moments, Coordinates(columns.mean, basis)), None, moments.folds, 0)
+        return cls(columns, HiddenVectors(moments, Coordinates(columns.mean, basis)), None, moments.folds, 0)
 
     def to_coordinates(self, mixture: Mixture) -> Mixture:
         """Express a spherical mixture in coordinates."""

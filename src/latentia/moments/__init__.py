@@ -13,7 +13,7 @@ from .cumulants import (
 from .documents import DocumentMoments, WordMoments, WordTriples, correct_for_lda, leading_words
 from .fourth import FourthCumulants, FourthMoments, FourthSums, KStatistics
 from .framed import FramedSums
-from .given import Cumulants, GivenFourth, GivenVectors, HiddenMoments
+from .given import Cumulants, HiddenFourth, HiddenMoments, HiddenVectors
 from .graphs import Graph, as_graph
 from .observed import ObservedColumns, fill_missing, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
@@ -57,10 +57,10 @@ __all__ = [
     "FourthMoments",
     "FourthSums",
     "FramedSums",
-    "GivenFourth",
-    "GivenVectors",
     "Graph",
+    "HiddenFourth",
     "HiddenMoments",
+    "HiddenVectors",
     "KStatistics",
     "ObservedColumns",
     "PairCounts",

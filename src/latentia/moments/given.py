@@ -116,7 +116,7 @@ class HiddenMoments:
 
 
 @dataclass(frozen=True)
-class GivenFourth:
+class HiddenFourth:
     """Fourth cumulants in coordinates, in the place of `FourthMoments`."""
 
     moments: HiddenMoments
@@ -138,7 +138,7 @@ class GivenFourth:
 
 
 @dataclass(frozen=True)
-class GivenVectors:
+class HiddenVectors:
     """Third moments in coordinates, in the place of `VectorMoments`."""
 
     moments: HiddenMoments

@@ -14,7 +14,7 @@ from .._entries import missing_entries
 from .._validation import check_gaps, number_table, table_blocks, weighted
 from ..evidence import ComponentView
 from ..exceptions import LatentiaError
-from ..fitting.base import NamedOutput, fitted
+from ..fitting.base import OutputNames, fitted
 from ..fitting.stages import Fitted, Moments, Parameters, Staged
 from ..moments import ColumnSpan, span_without_constants
 from ..passes import Blocks
@@ -25,7 +25,7 @@ _MAX_UNIT_RATIO = 1e100  # largest ratio between the sizes of rows and component
 _MAX_DENSE_ENTRIES = 1 << 22  # entries of rows that are made dense at a time
 
 
-class FactorModel(NamedOutput, TransformerMixin, Staged[Moments, Parameters]):
+class FactorModel(OutputNames, TransformerMixin, Staged[Moments, Parameters]):
     """Base of estimators of X = A W."""
 
     mixing_kind_: Literal["simplex", "cone"] = "cone"

@@ -19,7 +19,7 @@ from .._validation import array_of, list_of, weighted_mean
 from ..comparing.drift import estimate_shares
 from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
-from ..fitting.base import Estimator, NamedOutput, check_size, fitted
+from ..fitting.base import Estimator, OutputNames, check_size, fitted
 from ..fitting.stages import Fitted
 from ..likelihood import noisy_or_rows
 from ..passes import Blocks, sample_rows
@@ -71,7 +71,7 @@ class Diagnosis:
     log_likelihood: float
 
 
-class NetworkMethods(TransformerMixin, NamedOutput, Estimator):
+class NetworkMethods(TransformerMixin, OutputNames, Estimator):
     """Methods of fitted networks: causes of a row, explanations, draws, names, a graph."""
 
     weights_: Annotated[np.ndarray, of.numbers("K V", 0.0)]

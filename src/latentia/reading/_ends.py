@@ -101,7 +101,7 @@ def _find_by_values(table: RawTable, columns: Sequence[Column]) -> tuple[str, ..
         return ends if _name_one_set(first, second) else ()
     if len(others) == 2 and all(column.role in ("count", "id") and not column.n_missing for column in others):
         ends = tuple(column.name for column in others)
-        return ends if _number_one_set(*(_whole_numbers(table, name) for name in ends)) else ()
+        return ends if _number_one_set(*(_read_whole_numbers(table, name) for name in ends)) else ()
     return ()
 
 
@@ -121,7 +121,7 @@ def _name_one_set(first: Any, second: Any) -> bool:
     return are_nodes and float((first == second).mean()) <= _MAX_LOOPS
 
 
-def _whole_numbers(table: RawTable, name: str) -> np.ndarray:
+def _read_whole_numbers(table: RawTable, name: str) -> np.ndarray:
     return numbers_of(table.series(name), table.separator).values
 
 

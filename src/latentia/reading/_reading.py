@@ -104,7 +104,7 @@ class Reading:
         return named if named in self.columns_by_name else next(ids, "")
 
     @property
-    def requested_group(self) -> str:
+    def group_by_role(self) -> str:
         """Name of the only column that the user's options call a group; else empty."""
         groups = [name for name, role in self.column_options.roles.items() if role == "group"]
         return groups[0] if len(groups) == 1 and groups[0] in self.columns_by_name else ""

@@ -298,10 +298,10 @@ def _role_option(name: str, role: str) -> str:
 
 
 def _word(text: str) -> str:
-    return text if re.fullmatch(r"[\w.-]+", text) else _quoted(text)
+    return text if re.fullmatch(r"[\w.-]+", text) else _quote(text)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text as a shell takes it literally; the texts of a file must run nothing when a hint is copied."""
     return "'" + text.replace("'", "'\"'\"'") + "'"
 
@@ -508,11 +508,11 @@ def _classify_formatted_numbers(
             return Column(name, "date", f"dates, {dated[1]}")
         cell, distinct = cells[numbers.wrong], cells.n_unique()
         if distinct <= min(_MAX_CODES, len(cells) // _MIN_ROWS_PER_CODE) and re.search(r"\d", cell):  # 0, 1, 2 and 3+
-            doubt = f"most of them are numbers; if it is a measurement, --missing-codes {_quoted(cell)}"
+            doubt = f"most of them are numbers; if it is a measurement, --missing-codes {_quote(cell)}"
             return Column(name, "category", f"{distinct} different texts", doubt=doubt)
         where = f"{table.unit} {table.rows[numbers.wrong]}"
         problem = f"{100 * share:.0f}% of the cells are numbers, and {where} holds {cell!r}"
-        doubt = f"not all cells are numbers: --missing-codes {_quoted(cell)}, or {_role_option(name, 'category')}"
+        doubt = f"not all cells are numbers: --missing-codes {_quote(cell)}, or {_role_option(name, 'category')}"
         return Column(name, "measurement", problem, doubt=doubt)
     column = _classify_numbers(name, as_series(numbers.values), column_options)
     reason = ", ".join([column.reason, *numbers.forms])
@@ -597,7 +597,7 @@ def _describe_third_value(name: str, cells: Any) -> str:
     ):
         return ""
     third_values = ", ".join(map(repr, values[2 : 2 + _N_EXAMPLES]))
-    codes = _quoted(",".join(f"{name}={value}" for value in values[2:]))
+    codes = _quote(",".join(f"{name}={value}" for value in values[2:]))
     return (
         f"{values[0]!r} and {values[1]!r}, but {rest:,} cells hold {third_values}; if these are missing answers, "
         f"--missing-codes {codes}"

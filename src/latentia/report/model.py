@@ -152,7 +152,7 @@ def _hmm(tell: Tell, model: Any, X: Any = None, lengths: Any = None, **options: 
     names = {} if model.of_symbols else _names(model, X)
     if X is None:
         return tell(model, None, lengths, **names | options)
-    steps, lengths = model.joined_steps(X, lengths)
+    steps, lengths = model.join_steps(X, lengths)
     return tell(model, steps.ravel() if model.of_symbols else _table(steps), lengths, **names | options)
 
 

@@ -73,7 +73,7 @@ def _instance(kind: type, expected: str) -> Reader:
     return read
 
 
-def _each(read: Reader) -> Reader:
+def _check_each(read: Reader) -> Reader:
     return lambda name, value: [read(name, item) for item in list_of(value, name)]
 
 
@@ -151,7 +151,7 @@ def _read_prevalence(name: str, value: Any) -> list[tuple[str, Prevalence]]:
         value = [value]
     entries = [*value.items()] if isinstance(value, Mapping) else list_of(value, name)
     pairs: list[Any] = [
-        entry if _is_pair(entry) else ("time" if _over_time(entry) else "group", entry) for entry in entries
+        entry if _is_pair(entry) else ("time" if _read_over_time(entry) else "group", entry) for entry in entries
     ]
     for _, prevalence in pairs:
         if not isinstance(prevalence, Prevalence):
@@ -159,7 +159,7 @@ def _read_prevalence(name: str, value: Any) -> list[tuple[str, Prevalence]]:
     return [(str(title), prevalence) for title, prevalence in pairs]
 
 
-def _over_time(entry: Any) -> bool:
+def _read_over_time(entry: Any) -> bool:
     return isinstance(entry, Prevalence) and entry.places is not None
 
 
@@ -181,15 +181,16 @@ def _refusal(name: str, expected: str, value: Any) -> LatentiaError:
 READERS: Mapping[str, Reader] = {
     "str": _read_text, "bool": _check(Flag()), "int": _check(Integer(1)), "float": _check(Number(0.0, closed="low")),
     **dict.fromkeys(("Sequence[str]", "Sequence[str] | None", "Sequence[str] | Names | None"), _read_list),
-    "Sequence[int]": _read_list, "Sequence[int] | None": _read_shape, "Sequence[Column]": _each(_read_row_label),
-    "Sequence[Mapping[str, Any]]": _each(_read_measure), "Sequence[Mapping[str, Any]] | None": _each(_mapping(_read_cell)),
+    "Sequence[int]": _read_list, "Sequence[int] | None": _read_shape, "Sequence[Column]": _check_each(_read_row_label),
+    "Sequence[Mapping[str, Any]]": _check_each(_read_measure),
+    "Sequence[Mapping[str, Any]] | None": _check_each(_mapping(_read_cell)),
     "Mapping[str, float] | None": _mapping(_read_number),
     "np.ndarray | None": _read_array,
     "sparse.csr_array | None": lambda name, value: sparse.csr_array(number_table(value, name)),
     "Mapping[str, np.ndarray] | None": _mapping(_read_array), "tuple[np.ndarray, np.ndarray] | None": _pair(_read_array),
-    "tuple[str, str]": _pair(_read_text), "Sequence[tuple[str, str]]": _each(_pair(_read_text)),
-    "Sequence[RebuiltPicture]": _each(_instance(RebuiltPicture, "pictures of the class RebuiltPicture")),
-    "Sequence[Diagnosis] | None": _each(_instance(Diagnosis, "results of explain")),
+    "tuple[str, str]": _pair(_read_text), "Sequence[tuple[str, str]]": _check_each(_pair(_read_text)),
+    "Sequence[RebuiltPicture]": _check_each(_instance(RebuiltPicture, "pictures of the class RebuiltPicture")),
+    "Sequence[Diagnosis] | None": _check_each(_instance(Diagnosis, "results of explain")),
     "Sequence[tuple[str, Prevalence]] | None": _read_prevalence, "tuple[str, Effects] | None": _read_effects,
     "Any": lambda _, value: value,
 }  # fmt: skip

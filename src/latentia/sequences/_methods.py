@@ -74,7 +74,7 @@ class ChainMethods(Estimator):
         """True if steps are symbols, False if they are vectors."""
         return hasattr(self, "emissionprob_")
 
-    def joined_steps(self, X: Any, lengths: Any = None) -> tuple[np.ndarray, Any]:
+    def join_steps(self, X: Any, lengths: Any = None) -> tuple[np.ndarray, Any]:
         """Join sequences as `fit` does.
 
         Parameters

@@ -542,7 +542,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences["_Moments", "_ChainFit"]):
         return rows if "_span" not in vars(self) else self._span.points(rows), states
 
     def _rows_in_memory(self, X: Any) -> np.ndarray:
-        return self.joined_steps(X)[0]
+        return self.join_steps(X)[0]
 
     def _row_scores(self, X: Any) -> np.ndarray:
         """Return the log-probability of each window of a sequence; the last steps may be left out."""

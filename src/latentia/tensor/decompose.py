@@ -291,7 +291,9 @@ def _check_starts(method: str, starts: Any, n_components: int, shape: Sequence[i
         shape, starts = shape[:1], [starts]
     elif _matrix_of(starts) is not None:
         starts = [starts] * 3
-    factors = [_matrix_of(factor) for factor in list_of([*starts] if isinstance(starts, np.ndarray) else starts, "starts")]
+    factors = [
+        _matrix_of(factor) for factor in list_of([*starts] if isinstance(starts, np.ndarray) else starts, "starts")
+    ]
     expected_shapes = [(n_components, dim) for dim in shape]
     shapes = [None if factor is None else factor.shape for factor in factors]
     if [size and (min(size[0], n_components), size[1]) for size in shapes] != expected_shapes:

@@ -17,7 +17,7 @@ from .._validation import column_names, list_of, number_table
 from ..evidence import Check, Evidence
 from ..evidence.checks import EXPECTED_ERROR
 from ..exceptions import LatentiaError, MissingExtraError
-from ..fitting.base import Estimator, NamedOutput, fitted
+from ..fitting.base import Estimator, OutputNames, fitted
 from ..metrics import RELEVANCE, other_topics, top_words
 from ..metrics.relevance import relevance as relevance_of
 from ..words import check_texts
@@ -29,7 +29,7 @@ _SHARE = Number(0, 1, "both")
 T = TypeVar("T", bound="TopicTables")
 
 
-class TopicTables(NamedOutput, Estimator):
+class TopicTables(OutputNames, Estimator):
     """Tables of a model with word probabilities ``components_`` and shares of topics."""
 
     components_: np.ndarray

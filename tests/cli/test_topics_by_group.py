@@ -42,7 +42,7 @@ def test_shares_by_group_and_over_time(speeches, tmp_path):
     done = run("topics", speeches, "-k", 3, "--column", "text", "--group-by", "testament", "--over", "date", "--out", out,
                "--quiet")  # fmt: skip
     assert "By testament, 2 groups; 60 documents left out:" in done.stdout
-    assert "Over date, 10 periods:" in done.stdout
+    assert "Over date, 10 periods; changes by a straight line" in done.stdout
     assert "rises" in done.stdout
     assert "Nothing is called clear for 1 topic without support by the evidence." in done.stdout
     rows = table(out / "prevalence.csv")

@@ -16,6 +16,7 @@ from latentia.evidence import (
     equal_to,
 )
 from latentia.fitting.stages import Fitted, Staged
+from latentia.mixtures import SphericalGaussianMixture
 from latentia.passes import Folds
 
 BOUND = at_most(2)
@@ -242,3 +243,11 @@ def test_errors_are_widened_by_what_all_parts_share():
     np.testing.assert_allclose(once.raise_to(np.array([0.1, 0.2])).errors, [0.5, 0.2])
     missing = PartErrors.missing()
     assert missing.widen(np.ones(2)) is missing.raise_to(np.ones(2)) is missing
+
+
+@pytest.mark.parametrize("n_splits", [0, 101, 10**9])
+def test_numbers_of_splits_that_would_not_end_are_refused(n_splits):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    model = SphericalGaussianMixture(1).fit(X)
+    with pytest.raises(LatentiaError, match="n_splits"):
+        model.evidence_.stability(X, n_splits=n_splits)

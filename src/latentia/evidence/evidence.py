@@ -223,7 +223,7 @@ class Evidence:
             The arguments of ``fit``, by position or name: ``stability(X)``, ``stability(X, lengths=lengths)``, ``stability(U,
             V, y)``.
         n_splits : int
-            Random splits into two halves, averaged; each costs two fits on half of the data.
+            Random splits into two halves, averaged, at most 100; each costs two fits on half of the data.
 
         Returns
         -------

@@ -214,7 +214,7 @@ class MatrixMethods(Estimator):
 
     def _rows_in_memory(self, X: Any) -> np.ndarray:
         """Return pairs of words, a row each, as `sample` draws and `fit_pairs` reads them."""
-        pairs = np.asarray(X)
+        pairs = array_of(X, "X")
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise LatentiaError(
                 f"news: expected pairs of words as numbers, of shape (N, 2), as for fit_pairs; found shape {pairs.shape}."

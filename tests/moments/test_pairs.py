@@ -156,3 +156,8 @@ def test_no_file(tmp_path):
         count_pairs(tmp_path / "absent.npy")
     with pytest.raises(LatentiaError, match="expected a file, found a folder"):
         count_pairs(tmp_path)
+
+
+def test_more_words_than_pairs_can_show_are_refused():
+    with pytest.raises(LatentiaError, match="expected at most 16,777,216 words for 2 pairs"):
+        count_pairs([[0, 1], [1, 2]], n_words=10**9)

@@ -105,6 +105,12 @@ def count_pairs(
         )
     if not pairs.n_rows:
         raise LatentiaError("There are no pairs.")
+    max_words = max(_MAX_UNSEEN_WORDS, 100 * pairs.n_rows)
+    if n_words is not None and n_words > max_words:
+        raise LatentiaError(
+            f"expected at most {max_words:,} words for {pairs.n_rows:,} pairs: the others cannot occur, and take memory.",
+            parameter="n_words", value=n_words,
+        )  # fmt: skip
     return accumulate(pairs, PairCounts(n_words, pairs.n_rows), n_jobs, progress=progress)
 
 

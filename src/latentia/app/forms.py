@@ -236,12 +236,12 @@ def _last(fields: Fields, name: str) -> str | None:
 
 def questions(reading: Reading, faces: Faces) -> dict[str, Question]:
     """Return the questions that a file can answer, with the values that ``latentia look`` proposes, by their keys."""
-    found: dict[str, Question] = {}
+    proposed: dict[str, Question] = {}
     for command in reading.commands:
         question = _parse(shlex.split(command), faces)
-        number = 1 + sum(earlier.command == question.command for earlier in found.values())
-        found[question.command if number == 1 else f"{question.command}-{number}"] = question
-    return found
+        number = 1 + sum(earlier.command == question.command for earlier in proposed.values())
+        proposed[question.command if number == 1 else f"{question.command}-{number}"] = question
+    return proposed
 
 
 def command_of(key: str) -> str:

@@ -213,11 +213,14 @@ class Pages:
         elif action in ("apply", "update"):
             file = _first(fields, "file")
             reading = self.workspace.load_forms(file).get("reading", {})
-            same = {key: reading[key] for key in ("sheet", "encoding", "missing_codes") if reading.get(key)}
-            if "missing_codes" in same:  # Codes that are given replace those of the model.
-                codes = [*self._results(name).load().reading_.get("missing_codes", ()), *same["missing_codes"]]
-                same["missing_codes"] = list(dict.fromkeys(codes))
-            fields = same | fields | {"source": [file]}
+            reading_fields = {key: reading[key] for key in ("sheet", "encoding", "missing_codes") if reading.get(key)}
+            if "missing_codes" in reading_fields:  # Codes that are given replace those of the model.
+                codes = [
+                    *self._results(name).load().reading_.get("missing_codes", ()),
+                    *reading_fields["missing_codes"],
+                ]
+                reading_fields["missing_codes"] = list(dict.fromkeys(codes))
+            fields = reading_fields | fields | {"source": [file]}
             return self._start(
                 request, forms.make_words(self.faces.command(action), name, fields, out, self.workspace), out
             )

@@ -110,11 +110,11 @@ class Match:
         """Number of components of each status, in a sentence."""
         counts = Counter(pair.status for pair in self.pairs)
         if set(counts) == {"same"}:
-            n, (one, many, _) = counts["same"], self.nouns
+            n, (singular, plural, _) = counts["same"], self.nouns
             return (
-                f"All {n} {many} are the same within their errors."
+                f"All {n} {plural} are the same within their errors."
                 if n > 1
-                else f"The {one} is the same within its error."
+                else f"The {singular} is the same within its error."
             )
         return (
             f"Rows of the table: {', '.join(f'{counts[status]} {status}' for status in _MEANINGS if counts[status])}."
@@ -163,7 +163,7 @@ def _name(model: Any, profile: Profile) -> list[str]:
     """Return the names that a user gave the components, or else what they stand out by."""
     names = name_components(profile, [[k] for k in range(len(profile.values))])
     given_names = getattr(model, "cause_names_", None) or getattr(model, "topic_names", None) or [""] * len(names)
-    return [given or name for given, name in zip(given_names, names, strict=True)]
+    return [given_name or name for given_name, name in zip(given_names, names, strict=True)]
 
 
 def match(a: Any, b: Any) -> Match:

@@ -510,8 +510,15 @@ class SpecificMoments:
         shares = extraction.shares and replace(
             extraction.shares, mean=extraction.shares.mean + extraction.shares.alternative_shift
         )
+        unshrunk = extraction.unshrunk
+        if unshrunk is not None:
+            unshrunk = unshrunk + extraction.alternative - extraction.covariance
         changed = replace(
-            extraction, covariance=extraction.alternative, map=replace(extraction.map, forward=forward), shares=shares
+            extraction,
+            covariance=extraction.alternative,
+            unshrunk=unshrunk,
+            map=replace(extraction.map, forward=forward),
+            shares=shares,
         )
         return replace(self, extraction=changed)
 
@@ -548,6 +555,12 @@ class SpecificMoments:
     def covariance(self) -> np.ndarray:
         """Covariance of s1, shape (d_u, d_u)."""
         return self.extraction.covariance * np.outer(self.scale, self.scale)
+
+    @property
+    def unshrunk_covariance(self) -> np.ndarray:
+        """Covariance of s1 without shrinkage, whose bias all groups of rows share; as `covariance` where there is none."""
+        unshrunk = self.extraction.unshrunk
+        return self.covariance if unshrunk is None else unshrunk * np.outer(self.scale, self.scale)
 
     @property
     def target(self) -> np.ndarray:

@@ -45,8 +45,8 @@ def contrast_moments(
 ) -> HiddenMoments:
     """Estimate the moments of s1 in u = s1 + s2, v = A s2 + s3, for estimators that are fitted to moments.
 
-    `latentia.ica.TensorICA.fit_moments` takes those of order 4; `fit_moments` of
-    `latentia.mixtures.SphericalGaussianMixture` those of order 3. Their evidence includes what is doubtful about the moments.
+    `latentia.ica.TensorICA.fit_moments` takes those of order 4; `fit_moments` of `latentia.mixtures.SphericalGaussianMixture`
+    and `latentia.topics.SpectralLDA` those of order 3. Their evidence includes what is doubtful about the moments.
 
     Parameters
     ----------
@@ -100,11 +100,8 @@ def contrast_moments(
         part = variant(SpecificMoments(joint.views, extract(joint.views, groups, joint.choice)))
         cumulants = [_to_units(part.cumulant(size), part.scale) for size in range(3, order + 1)]
         part_mean = part.mean_u if given_mean is None else given_mean
-        extraction = part.extraction
-        shrunk = 0.0 if extraction.unshrunk is None else extraction.covariance - extraction.unshrunk
-        covariance = part.covariance - shrunk * np.outer(part.scale, part.scale)
         fourth = SymmetricFour.from_tensor(cumulants[1]) if order == 4 else None
-        return Cumulants(part.extraction.sums.n, part_mean, covariance, cumulants[0], fourth)
+        return Cumulants(part.extraction.sums.n, part_mean, part.unshrunk_covariance, cumulants[0], fourth)
 
     def moments_of(
         variant: Callable[[SpecificMoments], SpecificMoments], *alternatives: HiddenMoments
@@ -233,14 +230,14 @@ class ContrastiveGradient:
         )
         self.parameters_, self.n_iter_ = self._descend(self.moments_.all_rows, start)
         halves = [half for split in self.moments_.folds.splits for half in split]
-        sources = [self.moments_.of(half) for half in halves]
-        biased = [alternative.all_rows for alternative in self.moments_.alternatives]
-        squares = [
-            np.square([self._descend(cumulants, self.parameters_)[0] - self.parameters_ for cumulants in part])
-            for part in (sources, biased)
-        ]
-        self.errors_ = np.sqrt(squares[0].mean(axis=0) + squares[1].max(axis=0))
+        noise = self._move([self.moments_.of(half) for half in halves])
+        bias = self._move([alternative.all_rows for alternative in self.moments_.alternatives])
+        self.errors_ = np.sqrt((noise**2).mean(axis=0) + (bias**2).max(axis=0))
         return self
+
+    def _move(self, cumulants: Sequence[Cumulants]) -> np.ndarray:
+        """Return how far the parameters move under other cumulants, shape (n, ...)."""
+        return np.array([self._descend(of_part, self.parameters_)[0] - self.parameters_ for of_part in cumulants])
 
     def _descend(self, cumulants: Cumulants, start: np.ndarray) -> tuple[np.ndarray, int]:
         """Descend until the gradient vanishes; return the parameters and the number of steps."""

@@ -474,11 +474,11 @@ def list_rows(table: Table, mask: np.ndarray) -> str:
 
 def select_rows(table: Table, mask: np.ndarray) -> Table:
     """Return the rows of a table in a mask; the others count as left out."""
-    kept = np.flatnonzero(mask)
-    texts = {name: [cells[i] for i in kept] for name, cells in table.texts.items()}
-    rows, names = [table.rows[int(i)] for i in kept], [table.names[int(i)] for i in kept] if table.names else ()
-    n_dropped = table.n_dropped + len(mask) - len(kept)
-    return replace(table, values=table.values[kept], texts=texts, rows=rows, names=names, n_dropped=n_dropped)
+    places = np.flatnonzero(mask)
+    texts = {name: [cells[i] for i in places] for name, cells in table.texts.items()}
+    rows, names = [table.rows[int(i)] for i in places], [table.names[int(i)] for i in places] if table.names else ()
+    n_dropped = table.n_dropped + len(mask) - len(places)
+    return replace(table, values=table.values[places], texts=texts, rows=rows, names=names, n_dropped=n_dropped)
 
 
 def _format_counts(gap_counts: Counter[str]) -> str:

@@ -319,8 +319,8 @@ class TensorICA(OutputNames, TransformerMixin, Additive["_Moments", "_Unmixing"]
 
     def _moments_from_hidden(self, hidden: HiddenMoments) -> _Moments:
         columns = hidden.columns
-        given = HiddenFourth(hidden, Coordinates(columns.mean, np.diag(self._scale(columns))))
-        return _Moments.from_sums(columns, self._count(columns), given, np.empty(0), 0, self.whiten is False)
+        statistic = HiddenFourth(hidden, Coordinates(columns.mean, np.diag(self._scale(columns))))
+        return _Moments.from_sums(columns, self._count(columns), statistic, np.empty(0), 0, self.whiten is False)
 
     def _moments_from_sums(self, sums: FramedSums | WideSums) -> _Moments:
         """Compute the moments from kept sums."""

@@ -53,11 +53,7 @@ class PairCounts:
 
     def _check_size(self, size: int, pair: int) -> None:
         """Raise if the largest word, which this pair has, is too large."""
-        reason = ""
-        if self.n_pairs is not None and size > max(_MAX_UNSEEN_WORDS, 100 * self.n_pairs):
-            reason = f"is too large for {self.n_pairs} pairs"
-        elif not rows_fit(size):
-            reason = "does not fit into memory"
+        reason = _explain_too_large(size, self.n_pairs)
         if reason:
             raise LatentiaError(
                 f"Pair {pair} has the word {size - 1}: a table of that many words {reason}. Number the words from 0 without "
@@ -75,6 +71,13 @@ class PairCounts:
         return first + second
 
 
+def _explain_too_large(n_words: int, n_pairs: int | None) -> str:
+    """Return why a table of so many words is refused; empty if it is not."""
+    if n_pairs is not None and n_words > max(_MAX_UNSEEN_WORDS, 100 * n_pairs):
+        return f"is too large for {n_pairs} pairs"
+    return "" if rows_fit(n_words) else "does not fit into memory"
+
+
 def count_pairs(
     pairs: Any, n_words: int | None = None, n_jobs: int | None = None, progress: bool | str = False
 ) -> sparse.csr_array:
@@ -88,8 +91,6 @@ def count_pairs(
     n_words : int, optional
         M; by default one more than the largest word.
     """
-    if n_words is not None and not rows_fit(n_words):
-        raise LatentiaError("a table of that many words does not fit into memory.", parameter="n_words", value=n_words)
     if isinstance(pairs, (str, os.PathLike)):
         return _count_file(pairs, n_words, n_jobs, progress)
     if not isinstance(pairs, Blocks):
@@ -105,12 +106,8 @@ def count_pairs(
         )
     if not pairs.n_rows:
         raise LatentiaError("There are no pairs.")
-    max_words = max(_MAX_UNSEEN_WORDS, 100 * pairs.n_rows)
-    if n_words is not None and n_words > max_words:
-        raise LatentiaError(
-            f"expected at most {max_words:,} words for {pairs.n_rows:,} pairs: the others cannot occur, and take memory.",
-            parameter="n_words", value=n_words,
-        )  # fmt: skip
+    if n_words is not None and (reason := _explain_too_large(n_words, pairs.n_rows)):
+        raise LatentiaError(f"a table of that many words {reason}.", parameter="n_words", value=n_words)
     return accumulate(pairs, PairCounts(n_words, pairs.n_rows), n_jobs, progress=progress)
 
 

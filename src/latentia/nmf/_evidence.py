@@ -385,7 +385,7 @@ def feature_prediction_checks(rows: np.ndarray, components: np.ndarray, mixing: 
 
 def _shrink(predictions: list[np.ndarray], held: np.ndarray) -> np.ndarray:
     """Return the combination of predictions that is nearest to what is held out; the last one counts only if it helps."""
-    table = np.array([one.ravel() for one in predictions])
+    table = np.array([prediction.ravel() for prediction in predictions])
     factors = np.linalg.lstsq(table.T, held.ravel(), rcond=None)[0]
     if len(factors) > 1 and factors[-1] <= 0:
         return _shrink(predictions[:-1], held)

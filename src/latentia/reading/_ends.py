@@ -92,15 +92,15 @@ def _find_by_headings(columns: Sequence[Column]) -> tuple[str, ...]:
 def _find_by_values(table: RawTable, columns: Sequence[Column]) -> tuple[str, ...]:
     if len(table) < _MIN_EDGES:
         return ()
-    others = [column for column in columns if not _is_clock(column) and not _counts_rows(column)]
-    names = [column for column in others if column.role in _NAMES and not column.n_missing]
-    numbers = [column for column in others if column.role == "weight" or _is_number(column)]
-    if len(names) == 2 and len(names) + len(numbers) == len(others) and len(numbers) <= _MAX_NUMBERS:
+    candidates = [column for column in columns if not _is_clock(column) and not _counts_rows(column)]
+    names = [column for column in candidates if column.role in _NAMES and not column.n_missing]
+    numbers = [column for column in candidates if column.role == "weight" or _is_number(column)]
+    if len(names) == 2 and len(names) + len(numbers) == len(candidates) and len(numbers) <= _MAX_NUMBERS:
         ends = tuple(column.name for column in names)
         first, second = (table.texts(name).str.strip_chars() for name in ends)
         return ends if _name_one_set(first, second) else ()
-    if len(others) == 2 and all(column.role in ("count", "id") and not column.n_missing for column in others):
-        ends = tuple(column.name for column in others)
+    if len(candidates) == 2 and all(column.role in ("count", "id") and not column.n_missing for column in candidates):
+        ends = tuple(column.name for column in candidates)
         return ends if _number_one_set(*(_read_whole_numbers(table, name) for name in ends)) else ()
     return ()
 
@@ -145,7 +145,7 @@ def _number_one_set(first: np.ndarray, second: np.ndarray) -> bool:
 
 def _find_weight(columns: Sequence[Column], ends: Sequence[str]) -> str:
     """Return the column of weights: the one with that role or heading, or the first of numbers."""
-    others = [column for column in columns if column.name not in ends and not _is_clock(column)]
-    named = [column.name for column in others if column.role == "weight" or _WEIGHT.fullmatch(column.name)]
-    numbers = [column.name for column in others if _is_number(column)]
+    candidates = [column for column in columns if column.name not in ends and not _is_clock(column)]
+    named = [column.name for column in candidates if column.role == "weight" or _WEIGHT.fullmatch(column.name)]
+    numbers = [column.name for column in candidates if _is_number(column)]
     return next(iter([*named, *numbers]), "")

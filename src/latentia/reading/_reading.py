@@ -309,8 +309,8 @@ class Reading:
 
     def replace_order_note(self, note: str) -> Reading:
         """Return a copy with this note about the order of the rows."""
-        others = tuple(other for other in self.notes if other != self.order_note)
-        return replace(self, notes=(*others, note) if note else others, order_note=note)
+        other_notes = tuple(other_note for other_note in self.notes if other_note != self.order_note)
+        return replace(self, notes=(*other_notes, note) if note else other_notes, order_note=note)
 
     def replace_commands(self, commands: Sequence[str]) -> Reading:
         """Return a copy with these commands."""
